@@ -219,8 +219,8 @@ def _plain_type(hint: Any) -> Any:
         return hint
     parts = get_args(hint)
     if set(get_args(ArrayLike)) <= set(parts):
-        others = [part for part in parts if part not in get_args(ArrayLike)]
-        return " | ".join(["ArrayLike", *map(_name_of_type, others)])
+        other_types = [part for part in parts if part not in get_args(ArrayLike)]
+        return " | ".join(["ArrayLike", *map(_name_of_type, other_types)])
     return functools.reduce(operator.or_, map(_plain_type, parts))
 
 

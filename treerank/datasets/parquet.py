@@ -2,7 +2,7 @@
 
 A path is a file or a folder of Parquet files with the same columns. Numbers become floats, and
 missing values become NaN. Columns of text and of categories stay what they are. A column
-``document`` holds ids of documents, and ``comment`` comments as those of LETOR files. The index of
+``document`` holds ids of documents, and ``comment`` comments as in LETOR files. The index of
 a pandas data frame is no feature, and neither are other columns named ``label`` or ``query``.
 """
 
@@ -54,7 +54,7 @@ def read_parquet(
     query : str or None, default="query"
         Column of the query ids, of numbers, text or dates; with ``None`` all rows are one query.
     features : str or sequence of str, default=None
-        Columns of the features. ``None`` is all but those of label, query and document, those
+        Columns of the features. ``None`` is all columns but label, query and document, those
         named ``label``, ``query``, ``document`` and ``comment``, and the index of a pandas data
         frame. Integers and text named ``id``, ``doc_id``, ``sku`` or the like are then refused.
     document : str, default=None
@@ -199,7 +199,7 @@ def write_parquet(
     Parameters
     ----------
     path, y, qid
-        As those of :func:`~treerank.datasets.letor.write_letor`.
+        As in :func:`~treerank.datasets.letor.write_letor`.
     X : array-like, data frame or sparse matrix of shape (n_documents, n_features)
         Features. Columns without names are ``feature_1``, ``feature_2`` and so on.
     comments : array-like of str of shape (n_documents,), default=None

@@ -29,7 +29,7 @@ from treerank.spelling import has_spelling, spelled
 RESERVED = ("label", "query", "comment", "document")
 #: Bytes of a column that are buffered while a file is read in batches.
 _BUFFER_SIZE = 2**18
-#: About so many bytes of columns are read at a time, beside the matrix that they are copied to.
+#: Approximate size in bytes of the columns that are read at a time, besides the matrix itself.
 _GROUP_BYTES = 2**25
 _OTHER_NAMES = " The name of a CSV file ends in .csv or .tsv, that of a LETOR file in .txt."
 _ERRORS = (pa.ArrowException, OSError, ValueError, KeyError)
@@ -74,8 +74,8 @@ class ParquetFiles:
     ) -> Self:
         """Open a file, or the files ``*.parquet`` of a folder in the order of their names.
 
-        ``arguments`` are what users write to name a column, by the column, for messages. ``ids``
-        are columns of ids; by default, those of queries and documents. All others are those of
+        ``arguments`` maps columns to the argument that named them, for messages. ``ids`` are the
+        columns of ids, by default of queries and documents. All other parameters are as in
         :func:`~treerank.datasets.parquet.read_parquet`.
         """
         chosen = [features] if isinstance(features, str) else features
@@ -109,7 +109,7 @@ class ParquetFiles:
             opened._refuse_ids(first)
         free = {*schema.names} - {label, query, *chosen}
         if comments and document is None and "document" in free:
-            return replace(opened, document="document")  # may be of any type: nobody asked for it
+            return replace(opened, document="document")  # of any type: no argument named it
         return opened
 
     @property
@@ -126,9 +126,9 @@ class ParquetFiles:
         return np.float32 if exact and any(map(types.is_floating, numbers)) else np.float64
 
     def columns(self, names: Sequence[str]) -> Iterator[pa.ChunkedArray]:
-        """Yield whole columns; so many at a time are read as have about ``_GROUP_BYTES`` bytes.
+        """Yield whole columns, read in groups of about ``_GROUP_BYTES`` bytes.
 
-        Whoever opens a file reads the names of all its columns, so it is opened once for a group.
+        Opening a file parses the metadata of all its columns, so each is opened once per group.
         """
         n_threads = threads_allowed()
         for group in self._column_groups(names, n_threads):
@@ -190,7 +190,7 @@ class ParquetFiles:
                 column.validate(full=True)
             if role == "feature":
                 continue
-            if role == "label":  # a missing label says that nobody has judged a document
+            if role == "label":  # a missing label means that the document is unjudged
                 labels = as_floats(column, np.float64)
                 wrong, rule = np.isinf(labels), "be finite"
                 if types.is_integer(column.type):  # larger ones would be rounded

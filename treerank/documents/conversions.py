@@ -36,7 +36,7 @@ _OF_PANDAS = {
 }
 _OF_TYPES = {nw.Datetime: _DATES, nw.Date: _DATES, nw.Time: _TIMES, nw.Duration: _DURATIONS}
 _OF_OBJECTS = {
-    (date, np.datetime64): _DATES,  # also datetimes, and those of pandas
+    (date, np.datetime64): _DATES,  # also datetimes, also of pandas
     (time,): _TIMES,
     (timedelta, np.timedelta64): _DURATIONS,
 }

@@ -54,7 +54,7 @@ def make_splits(
     only_test: bool = False,
     human_labels: Any = None,
 ) -> Sequence[SplitSource]:
-    """Return the splits of the data; the arguments are those of ``compare``.
+    """Return the splits of the data; the arguments are as in ``compare``.
 
     A data file, or a folder of Parquet files without folds, is one data set. ``y`` and ``qid`` may
     be names of columns of ``X``. With ``only_test``, one data set is a test set as a whole.
@@ -70,7 +70,9 @@ def make_splits(
         _refuse_cv(cv)
         load_folds(data)  # names missing files before the work begins
         folders = fold_folders(data)
-        return [SplitSource(each.resolve().name, partial(read_fold, each)) for each in folders]
+        return [
+            SplitSource(folder.resolve().name, partial(read_fold, folder)) for folder in folders
+        ]
     if _is_data(data) and only_test:
         test, human, has_ids = _check_data(data, human_labels)
         if human is not None:
@@ -116,7 +118,7 @@ def _is_data(data):
 def _check_data(data, human_labels):
     """Return the data with labels, one or several, and query ids as arrays of equal length.
 
-    Then people's labels, where those of the data are an LLM's, and whether query ids were kept.
+    Then people's labels, if the labels of the data are an LLM's, and whether query ids were kept.
     """
     X, y, qid = data
     if isinstance(human_labels, RankingData):  # as of the same runs, joined with people's labels

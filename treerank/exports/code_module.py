@@ -116,13 +116,13 @@ def _json(value: Any) -> str:
     return json.dumps(_without_infinity(value), separators=(",", ":")).replace(_INFINITE, "1e999")
 
 
-#: A number that no model holds, in the place of infinity until the JSON is written.
+#: Stands for infinity until the JSON is written; no model holds this number.
 _INFINITE = "1.7976931348623157e+308"
 
 
 def _without_infinity(value: Any) -> Any:
     if isinstance(value, list):
-        return [_without_infinity(each) for each in value]
+        return [_without_infinity(element) for element in value]
     if isinstance(value, float) and np.isinf(value):
         return float(np.copysign(np.finfo(np.float64).max, value))
     return value

@@ -116,13 +116,13 @@ def _conditions(written: Written, node: Node) -> tuple[str, str]:
             left, right = f"{name} IS NOT NULL", "1=0"
         elif node.threshold == -np.inf:
             left, right = f"{name}<{limit}", f"{name}>={limit}"
-        known, missing = "", f" OR {name} IS NULL"
+        not_missing, missing = "", f" OR {name} IS NULL"
         if missing_up_to >= 0:
-            known = f" AND ABS({name})>{_number(missing_up_to)}"
+            not_missing = f" AND ABS({name})>{_number(missing_up_to)}"
             missing += f" OR ABS({name})<={_number(missing_up_to)}"
         if node.missing_left:
-            return left + missing, right + known
-        return left + known, right + missing
+            return left + missing, right + not_missing
+        return left + not_missing, right + missing
     levels, codes = written.levels[node.feature], {int(code) for code in node.codes}
     if node.missing_left:  # so what goes right is what can be listed
         codes = {*range(len(levels))} - codes

@@ -30,7 +30,7 @@ class Bag:
 
 
 def deal_bags(groups: QueryGroups, n_bags: int, rng: Any) -> list[Bag]:
-    """Return bags that leave out each query once, or each row if there are too few queries.
+    """Return bags of which each query is held out once, or each row if there are too few queries.
 
     Examples
     --------

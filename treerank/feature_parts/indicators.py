@@ -32,14 +32,17 @@ class IndicatorColumns:
     @classmethod
     def of(cls, rows: Rows, model: Any) -> Self:
         """Return the columns of rows; refuse more categories than a matrix should have columns."""
-        found = {column: len(each) for column, each in sorted(rows.columns.categories.items())}
-        if sum(found.values()) > MOST_CATEGORIES:
+        n_categories = {
+            column: len(categories)
+            for column, categories in sorted(rows.columns.categories.items())
+        }
+        if sum(n_categories.values()) > MOST_CATEGORIES:
             raise ValueError(
                 f"X must have at most {MOST_CATEGORIES} categories for {quote(model)}, to which "
-                f"each is a column; got {sum(found.values())}. Leave out a column, or encode it as "
-                "numbers."
+                f"each is a column; got {sum(n_categories.values())}. Leave out a column, or "
+                "encode it as numbers."
             )
-        return cls(found)
+        return cls(n_categories)
 
     @classmethod
     def of_state(cls, n_categories: Any, n_inputs: int) -> Self:
@@ -59,7 +62,7 @@ class IndicatorColumns:
         return columns
 
     def n_features(self, n_inputs: int) -> int:
-        """Return the number of columns that become so many."""
+        """Return the number of columns before the expansion of categories."""
         return n_inputs + len(self.n_categories) - sum(self.n_categories.values())
 
     def __call__(self, values: Any) -> Any:

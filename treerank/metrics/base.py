@@ -173,7 +173,7 @@ class Metric(RenamedMembers, ABC):
     def prepared_part(self, gains: np.ndarray, groups: QueryGroups) -> "PreparedMetric":
         """Return :meth:`prepared` for a subset of the queries, which may be empty.
 
-        ``gains`` are those of its documents: they may depend on all labels.
+        ``gains`` are the gains of its documents: they may depend on all labels.
         """
         gains = groups.sorted(gains)
         ideal = self.ideal_of(gains, groups) if groups.n_queries else gains
@@ -190,7 +190,7 @@ class Metric(RenamedMembers, ABC):
 class PreparedMetric:
     """A metric with its labels: ``prepared(scores)`` is a float.
 
-    ``gains`` are those of the documents, sorted by query; ``ideal`` is the ideal total of each
+    ``gains`` are the documents' gains, sorted by query; ``ideal`` is the ideal total of each
     query, 0 if it has no relevant document.
 
     Examples

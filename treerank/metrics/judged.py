@@ -1,4 +1,4 @@
-"""Documents that nobody has judged: how many they are, and what they might change.
+"""Unjudged documents: how many there are, and by how much they might change a metric.
 
 Their label is NaN. :class:`Judged` is the share of the first documents that have a label;
 :func:`ndcg_bounds` are the least and the largest NDCG that labels of all others might give.
@@ -26,7 +26,7 @@ _LEAST_JUDGED, _DEPTH = 0.9, 10
 class Judged(Metric):
     """Judged: the share of the top k documents that are judged, whose label is not NaN.
 
-    Read it beside a metric, which ignores unjudged documents. The parameters are those of
+    Read it beside a metric, which ignores unjudged documents. The parameters are as in
     :class:`~treerank.metrics.base.Metric`.
 
     Examples

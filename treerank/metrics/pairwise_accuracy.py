@@ -30,7 +30,7 @@ class PairwiseAccuracy(Metric):
 
     Labels may be negative and fractional.
 
-    All other parameters are those of :class:`~treerank.metrics.base.Metric`.
+    All other parameters are as in :class:`~treerank.metrics.base.Metric`.
 
     Parameters
     ----------

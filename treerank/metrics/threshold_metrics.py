@@ -27,7 +27,7 @@ _FEW = 5
 class ThresholdMetric(Metric):
     """A metric for which a document is relevant if its label reaches a threshold.
 
-    All other parameters, and the attributes, are those of :class:`~treerank.metrics.base.Metric`.
+    All other parameters, and the attributes, are as in :class:`~treerank.metrics.base.Metric`.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ class Precision(ThresholdMetric):
 
     The divisor is k for a query of fewer documents too, as in trec_eval.
 
-    The parameters are those of :class:`~treerank.metrics.threshold_metrics.ThresholdMetric`.
+    The parameters are as in :class:`~treerank.metrics.threshold_metrics.ThresholdMetric`.
 
     Examples
     --------
@@ -113,7 +113,7 @@ class Recall(ThresholdMetric):
     A query has no relevant document if no label reaches the threshold and ``n_relevant`` knows of
     none.
 
-    All other parameters are those of
+    All other parameters are as in
     :class:`~treerank.metrics.threshold_metrics.ThresholdMetric`.
 
     Parameters
@@ -240,7 +240,7 @@ class Success(ThresholdMetric):
 
     A query has no relevant document if no label reaches the threshold.
 
-    The parameters are those of :class:`~treerank.metrics.threshold_metrics.ThresholdMetric`.
+    The parameters are as in :class:`~treerank.metrics.threshold_metrics.ThresholdMetric`.
 
     Examples
     --------
@@ -282,7 +282,7 @@ class ReciprocalRank(ThresholdMetric):
 
     A query has no relevant document if no label reaches the threshold.
 
-    The parameters are those of :class:`~treerank.metrics.threshold_metrics.ThresholdMetric`.
+    The parameters are as in :class:`~treerank.metrics.threshold_metrics.ThresholdMetric`.
 
     Examples
     --------
@@ -326,7 +326,7 @@ class AveragePrecision(ThresholdMetric):
 
     A query has no relevant document if no label reaches the threshold.
 
-    The parameters are those of :class:`~treerank.metrics.threshold_metrics.ThresholdMetric`.
+    The parameters are as in :class:`~treerank.metrics.threshold_metrics.ThresholdMetric`.
 
     References
     ----------
@@ -377,7 +377,7 @@ class BinaryPreference(ThresholdMetric):
 
     A query has no relevant document if no label reaches the threshold.
 
-    All other parameters are those of :class:`~treerank.metrics.threshold_metrics.ThresholdMetric`.
+    All other parameters are as in :class:`~treerank.metrics.threshold_metrics.ThresholdMetric`.
 
     Parameters
     ----------

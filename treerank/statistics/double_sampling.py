@@ -1,7 +1,7 @@
 r"""Prediction-powered inference: a mean from few values by people and many by a model.
 
 People have judged n of N queries, and an LLM all of them. Let :math:`y_i` be the metric of query i
-by people's labels and :math:`f_i` the one by the LLM's. The estimate is that of a regression,
+by people's labels and :math:`f_i` the one by the LLM's. The estimate comes from a regression,
 
 .. math:: \hat\theta = \bar y_n + \hat\lambda\,(\bar f_N - \bar f_n), \qquad
           \hat\lambda = \frac{\mathrm{Cov}_n(y, f)}{\mathrm{Var}_n(f)}
@@ -53,7 +53,7 @@ class PredictionPowered(Shown):
     standard_error : float
         Standard error of the mean.
     human_mean, llm_mean : float
-        Means of each alone; that of the LLM is biased.
+        Mean by people's labels alone and by the LLM's alone, which is biased.
     unit : {"queries", "documents"}, default="queries"
         What the values are of.
 
@@ -103,7 +103,7 @@ ones (correlation 0.63)
         )
 
     def test(self) -> PairedResult:
-        """Return the test of whether the mean is 0, as that of a difference may be."""
+        """Return the test of whether the mean, such as the mean of a difference, is 0."""
         mean, error = self.interval.estimate, self.standard_error
         statistic = mean / error if error > 0 else np.copysign(np.inf, mean) if mean else 0.0
         p_value = 2 * stats.t.sf(abs(statistic), self.n_human - 2)
@@ -128,7 +128,7 @@ def prediction_powered_mean(
 ) -> PredictionPowered:
     """Estimate a mean by people's labels, from few of these and many labels of an LLM.
 
-    The values are those of a metric by query, such as ``NDCG(10).per_query(y, scores, qid)``, or
+    The values are a metric's values by query, such as ``NDCG(10).per_query(y, scores, qid)``, or
     differences of two rankers. The interval holds the mean by people's labels whatever the LLM
     does; a good one makes it narrower. That needs a random draw: people must have judged queries
     drawn at random from those of the LLM, and its prompt must not have been tuned on them. Neither
@@ -297,7 +297,7 @@ def check_n_human(n: int, unit: str = "queries") -> None:
 
 
 def _design_effect(f: np.ndarray, groups: QueryGroups, correlation: float) -> float:
-    """Return the variance of a mean over documents of whole queries over that of drawn ones.
+    """Return the ratio of the variances of a mean: sampling whole queries over sampling documents.
 
     It is 1 + (m - 1) r for m documents of a query and their intraclass correlation r. Errors of the
     LLM make its grades less alike than people's: r of people's is r of the LLM's over the square of

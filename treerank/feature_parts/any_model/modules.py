@@ -49,7 +49,7 @@ class TorchModule(NetworkPart):
     A model file holds the weights of the module, its ``state_dict``, and no code:
     ``load(path, build=build)`` reads it, and refuses a module of other layers or other outputs.
 
-    All other parameters, and the attributes, are those of
+    All other parameters, and the attributes, are as in
     :class:`~treerank.feature_parts.networks.network_part.NetworkPart`; the outputs are counted.
 
     Parameters

@@ -53,11 +53,11 @@ def with_columns(forest: Forest, names: tuple[str, ...]) -> Forest:
     """Return a forest over columns of these names, in their order."""
     splits = np.flatnonzero(forest.feature >= 0)
     used, number = np.unique(forest.feature[splits], return_inverse=True)
-    known = [forest.feature_names[j] if forest.feature_names else f"f{j}" for j in used]
-    unknown = [name for name in known if name not in names]
+    split_names = [forest.feature_names[j] if forest.feature_names else f"f{j}" for j in used]
+    unknown = [name for name in split_names if name not in names]
     if unknown:
         _refuse(f"features among {', '.join(names):.200}; got {', '.join(unknown):.200}")
-    columns = [names.index(name) for name in known]
+    columns = [names.index(name) for name in split_names]
     feature, levels = forest.feature.copy(), forest.levels or {}
     feature[splits] = np.array(columns, dtype=np.int32)[number]
     return replace(
