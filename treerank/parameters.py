@@ -55,7 +55,7 @@ class Rule:
 
     @classmethod
     def one_of(cls, allowed: Iterable[Any]) -> Self:
-        """Return the rule of a choice; the keys of a dict may be allowed."""
+        """Return the rule that a value is one of those allowed, such as the keys of a dict."""
         return cls(check_choice, allowed=tuple(allowed))
 
     def __repr__(self) -> str:

@@ -204,7 +204,7 @@ class ParquetFiles:
                 raise column_error(path, name, f"{subject} {rule}; got {cell}.")
 
     def role_of(self, name: str) -> str:
-        """Return what a column is for."""
+        """Return the role of a column: "label", "query", "document" or "feature"."""
         roles = {self.label: "label", self.query: "query", self.document: "document"}
         return roles.get(name, "feature")
 

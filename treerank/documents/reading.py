@@ -95,7 +95,7 @@ def read_documents(estimator: Any, X: Any, y: Any = None, qid: Any = None) -> tu
 
 
 def read_pairs(estimator: Any, X_a: Any, X_b: Any) -> tuple[Any, Any]:
-    """Return pairs of documents as matrices of equally many rows, or one of a single row."""
+    """Return the two sides of pairs as matrices of equal length, or one of them as a single row."""
     check_is_fitted(estimator)
     with naming("X_a"):
         X_a = read_documents(estimator, _row_of(X_a))[0]

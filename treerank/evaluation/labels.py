@@ -1,6 +1,6 @@
 """Labels of a comparison: one or several, also by people beside an LLM, and their metrics.
 
-Several labels are a structured array here, so that rows can be taken as from any array.
+Several labels are stored as a structured array, so that rows can be selected by indexing.
 """
 
 from collections.abc import Mapping
@@ -40,7 +40,7 @@ def checked_labels(y: Any, n_documents: int | None = None) -> np.ndarray:
 
 
 def as_passed(y: np.ndarray) -> Any:
-    """Return labels as ``fit`` takes them: several by name."""
+    """Return labels in the form that ``fit`` takes: several as a dict by name."""
     return {name: y[name] for name in y.dtype.names} if y.dtype.names else y
 
 

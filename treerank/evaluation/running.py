@@ -241,7 +241,7 @@ class Scoring:
         judged = 1.0
         if human is not None:
             y = human.without(y)
-            # Queries that neither people nor the LLM have judged tell nothing.
+            # Queries that neither people nor the LLM have judged carry no information.
             mask = np.isin(qid, np.unique(qid[are_judged(as_passed(y)) | ~np.isnan(human.y)]))
             y, qid, scores, of_people = y[mask], qid[mask], scores[mask], human.y[mask]
             queries = np.unique(qid[~np.isnan(of_people)])
@@ -443,7 +443,7 @@ def _warn_of_seen(comparison):
 
 
 def warn_of_weak_labels(comparison: Comparison) -> None:
-    """Warn of few labels by people, and of an LLM whose labels say little of theirs."""
+    """Warn of few labels by people, and of an LLM whose labels correlate weakly with them."""
     if not comparison.has_human_labels:
         return
     estimates = [

@@ -41,8 +41,8 @@ class Candidates(RankingData):
     Parameters
     ----------
     unretrieved : Qrels, default=no judgments
-        Judgments of documents that no retriever found: no reranking can show these. ``take`` and
-        ``split`` leave those of their queries.
+        Judgments of documents that no retriever found, so that no reranking can show them. ``take``
+        and ``split`` keep the judgments of the queries that they keep.
 
     Examples
     --------

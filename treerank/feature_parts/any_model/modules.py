@@ -81,7 +81,7 @@ class TorchModule(NetworkPart):
     _: KW_ONLY
 
     def get_state(self) -> dict[str, Any]:
-        """Return what ``fit`` has learned, and by what another module would be recognized."""
+        """Return what ``fit`` has learned, and layers and outputs that identify the module."""
         state = super().get_state()
         return state | {"layers": _layers(self.network_), "samples": self._sample_outputs()}
 

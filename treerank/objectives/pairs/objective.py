@@ -96,7 +96,7 @@ class PairwiseObjective(PairProblem, Objective):
         return replace(self, loss=PAIR_LOSSES["logistic"], settings=settings)
 
     def with_loss(self, loss: Any) -> Objective:
-        """Return the objective of another loss, one without pairs, for the same labels."""
+        """Return the objective of another, pointwise or listwise loss over the same judgments."""
         return as_objective(loss.bind(self.judgments))
 
     def has_anything_to_learn(self) -> bool:
