@@ -271,6 +271,8 @@ def is_missing(value: Any) -> bool:
         return value is None or bool(value != value)
     except TypeError:  # NA is neither equal to itself nor different
         return True
+    except ValueError:  # an array of several values
+        return False
 
 
 def objects(values: Sequence[Any]) -> np.ndarray:
