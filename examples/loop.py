@@ -5,19 +5,19 @@ A loop that runs unattended
 Each night: read what the search engine logged, learn, and serve the new model only if it is not
 worse.
 
-Run ``python loop.py night DAY`` from cron or from a workflow. It exits with 1, and leaves the
-served model as it is, if the data or the new model are not good enough; ``report.html`` of that day
-says where. ``python loop.py back`` brings the model before back. Without arguments, as on this
-page, it runs on made-up days, on one of which the data break.
+Run ``python loop.py night DAY`` from cron or from a workflow. It exits with 1, and keeps the
+served model, if the data or the new model are not good enough; the ``report.html`` of that day
+says where. ``python loop.py back`` goes back to the previous model. Without arguments, as on this
+page, it runs on synthetic days, one of which has broken data.
 """
 
 # sphinx_gallery_thumbnail_path = "generated/diagrams/loop.svg"
 
 # %%
-# What lies where
-# ---------------
-# A day is a folder with the feature log of the engine, and with judgments or with clicks. All that
-# the loop writes is below ``models``; which of them is served is the last line of ``served.txt``.
+# Files
+# -----
+# A day is a folder with the feature log of the engine, and with judgments or clicks. The loop
+# writes all models below ``models``; the last line of ``served.txt`` names the one that is served.
 
 import argparse
 import csv
@@ -37,7 +37,7 @@ from treerank.rankers import refresh
 
 FORMAT = "opensearch"  # or "elasticsearch", "solr", ...
 LOG, JUDGMENTS, CLICKS = "log.json", "judgments.csv", "clicks.csv"
-FEWEST_QUERIES = 100  # with fewer, chance decides
+FEWEST_QUERIES = 100  # with fewer, the gate mostly sees noise
 
 
 class Stop(Exception):
@@ -47,7 +47,7 @@ class Stop(Exception):
 # %%
 # One loop at a time
 # ------------------
-# A lock of SQLite ends with its process, however that ends, on every operating system.
+# SQLite releases its lock when the process ends, for whatever reason, on every operating system.
 
 
 @contextmanager
@@ -65,10 +65,10 @@ def only_one(folder):
 # %%
 # Read a day
 # ----------
-# The features must be those of the served model. Labels are the judgments of the day; or what its
-# clicks say, position bias corrected. A feature that is missing far more often than in the
-# reference queries, or whose median lies where hardly a value was there, ends the night: a model
-# that learned from such a day could look good on it.
+# The features must be the same as the served model's. Labels are the judgments of the day, or are
+# learned from its clicks with position bias corrected. The night ends if a feature is missing far
+# more often than in the reference queries, or if its median lies outside the 2 % and 98 % quantiles
+# there: a model that learned from such a day could look good on that very day.
 
 
 def read_day(day, features=None):
@@ -115,11 +115,11 @@ def check_features(day, X, reference):
 # %%
 # A night
 # -------
-# New trees on top of the old ones learn from the new day. The gate is
+# New trees on top of the old ones are fitted to the new day. The gate is
 # :func:`treerank.rankers.refresh`: in cross-validation on the new queries the mean gain must not be
 # negative, and on the reference queries, which no model learns from, the new model must not be
 # significantly worse. Then the export scores the documents of the day as the engine will, and
-# refuses a model that the engine would rank otherwise.
+# refuses a model if the engine would rank documents differently.
 
 
 def night(folder, name):
@@ -150,7 +150,7 @@ def publish(folder, name, ranker, data):
 
 
 def upload_command(model, name, request):
-    """The address and the password are variables of the environment, and so in no file."""
+    """Address and password are environment variables, so that no file holds them."""
     verb, path = request.split(" ", 1)
     command = f"curl --fail-with-body -X {verb} --json @{model / 'upload.json'}"
     return f'{command} --user "$SEARCH_USER:$SEARCH_PASSWORD" "$SEARCH_URL/{path}"  # {name}'
@@ -159,8 +159,8 @@ def upload_command(model, name, request):
 # %%
 # Which model is served, and the one before
 # -----------------------------------------
-# Models of the engines never change, so every night has one of its own. A search names the last
-# line of ``served.txt``, which is replaced as a whole.
+# A model in an engine never changes, so every night uploads a new one. Searches use the model that
+# the last line of ``served.txt`` names; the file is replaced atomically.
 
 
 def served_models(folder):
@@ -183,7 +183,7 @@ def write_served(folder, models):
 
 
 def back(folder):
-    """Serve the model before the last one again; return its name."""
+    """Serve the previous model again; return its name."""
     models = served_models(folder)
     if len(models) < 2:
         raise Stop(f"{folder} has no model before {models[-1] if models else 'the first'}")
@@ -221,15 +221,15 @@ def main(arguments):
 
 
 # %%
-# Made-up days
-# ------------
+# Synthetic days
+# --------------
 # Products with four features, of which three matter. On the second day a field of the index was
-# renamed, so that BM25 finds nothing any more. On the fourth there are clicks and no judgments.
+# renamed, so that BM25 has no value any more. The fourth day has clicks instead of judgments.
 
 FEATURES = ["bm25", "price", "sales", "age"]
 
 
-def made_up_day(day, seed, *, broken=False, clicks=False):
+def synthetic_day(day, seed, *, broken=False, clicks=False):
     random = np.random.default_rng(seed)
     day.mkdir(parents=True)
     answers, judged, shown = {}, [], []
@@ -239,17 +239,17 @@ def made_up_day(day, seed, *, broken=False, clicks=False):
         wish = 2 * X[:, 0] - X[:, 1] + X[:, 2] * X[:, 0] + random.normal(0, 0.3, 20)
         grades = np.clip(np.round(wish), 0, 4).astype(int)
         hits = []
-        for place, (row, grade) in enumerate(zip(X, grades, strict=True), start=1):
+        for position, (row, grade) in enumerate(zip(X, grades, strict=True), start=1):
             log = [
                 {"name": name} if broken and name == "bm25" else {"name": name, "value": value}
                 for name, value in zip(FEATURES, row.tolist(), strict=True)
             ]
-            hits.append({"_id": f"p{place}", "fields": {"_ltrlog": [{"main": log}]}})
-            judged.append((query, f"p{place}", grade))
+            hits.append({"_id": f"p{position}", "fields": {"_ltrlog": [{"main": log}]}})
+            judged.append((query, f"p{position}", grade))
         for session in range(10):
-            for place, row in enumerate(random.permutation(20), start=1):
-                click = random.random() < grades[row] / 4 / place
-                shown.append((f"{query} {session}", query, f"p{row + 1}", place, int(click)))
+            for position, row in enumerate(random.permutation(20), start=1):
+                click = random.random() < grades[row] / 4 / position
+                shown.append((f"{query} {session}", query, f"p{row + 1}", position, int(click)))
         answers[query] = {"hits": {"hits": hits}}
     (day / LOG).write_text(json.dumps(answers), encoding="utf-8")
     header, rows = ("query", "docid", "grade"), judged
@@ -260,11 +260,11 @@ def made_up_day(day, seed, *, broken=False, clicks=False):
 
 
 def demonstration(folder):
-    made_up_day(folder / "reference", 0)
-    made_up_day(folder / "days" / "2026-11-01", 1)
-    made_up_day(folder / "days" / "2026-11-02", 2, broken=True)
-    made_up_day(folder / "days" / "2026-11-03", 3)
-    made_up_day(folder / "days" / "2026-11-04", 4, clicks=True)
+    synthetic_day(folder / "reference", 0)
+    synthetic_day(folder / "days" / "2026-11-01", 1)
+    synthetic_day(folder / "days" / "2026-11-02", 2, broken=True)
+    synthetic_day(folder / "days" / "2026-11-03", 3)
+    synthetic_day(folder / "days" / "2026-11-04", 4, clicks=True)
     where = ["--folder", str(folder)]
     codes = [main(["start", "2026-11-01", *where])]
     codes += [main(["night", f"2026-11-0{day}", *where]) for day in (2, 3, 4)]
@@ -272,7 +272,7 @@ def demonstration(folder):
 
 
 # %%
-# The broken day changes nothing. The next two bring models, and the last one is taken back.
+# The broken day changes nothing. The next two days bring models, and the last one is rolled back.
 
 codes = None
 if __name__ == "__main__":

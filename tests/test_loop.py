@@ -28,8 +28,8 @@ loop = imported()
 @pytest.fixture
 def folder(tmp_path):
     """A folder that serves the model of the first day."""
-    loop.made_up_day(tmp_path / "reference", 0)
-    loop.made_up_day(tmp_path / "days" / "1", 1)
+    loop.synthetic_day(tmp_path / "reference", 0)
+    loop.synthetic_day(tmp_path / "days" / "1", 1)
     assert loop.main(["start", "1", "--folder", str(tmp_path)]) == 0
     return tmp_path
 
@@ -40,7 +40,7 @@ def night(folder, day):
 
 def test_a_good_night_serves_a_new_model_and_back_serves_the_old_one(folder, capsys, monkeypatch):
     monkeypatch.setenv("SEARCH_PASSWORD", "hunter2")
-    loop.made_up_day(folder / "days" / "3", 3)
+    loop.synthetic_day(folder / "days" / "3", 3)
     capsys.readouterr()
     assert night(folder, "3") == 0
     command = capsys.readouterr().out
@@ -73,8 +73,8 @@ def spoiled(day, *, feature=None, scale=1.0):
 
 def test_data_that_break_change_nothing(folder, capsys):
     before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-    loop.made_up_day(folder / "days" / "2", 2, broken=True)
-    loop.made_up_day(folder / "days" / "3", 3)
+    loop.synthetic_day(folder / "days" / "2", 2, broken=True)
+    loop.synthetic_day(folder / "days" / "3", 3)
     spoiled(folder / "days" / "3", feature="price", scale=100.0)
     for day, reason in (("2", "lacks 'bm25' in 100%"), ("3", "as median of 'price'")):
         assert night(folder, day) == 1
@@ -89,7 +89,7 @@ def test_data_that_break_change_nothing(folder, capsys):
 
 def test_a_worse_model_is_refused_with_a_report(folder, capsys):
     day = folder / "days" / "2"
-    loop.made_up_day(day, 2)
+    loop.synthetic_day(day, 2)
     with open(day / "judgments.csv") as file:
         header, *rows = csv.reader(file)
     judged = [[query, document, 4 - int(grade)] for query, document, grade in rows]
@@ -103,7 +103,7 @@ def test_a_worse_model_is_refused_with_a_report(folder, capsys):
 
 
 def test_clicks_take_the_place_of_judgments(folder):
-    loop.made_up_day(folder / "days" / "2", 4, clicks=True)
+    loop.synthetic_day(folder / "days" / "2", 4, clicks=True)
     X, y, qid = loop.read_day(folder / "days" / "2")
     assert len(y) == len(qid) == len(X)
     assert len(np.unique(y)) > 100
@@ -112,7 +112,7 @@ def test_clicks_take_the_place_of_judgments(folder):
 
 def test_few_judged_queries_are_refused(folder, capsys):
     day = folder / "days" / "2"
-    loop.made_up_day(day, 2)
+    loop.synthetic_day(day, 2)
     lines = (day / "judgments.csv").read_text().splitlines()
     (day / "judgments.csv").write_text("\n".join(lines[:41]))
     assert night(folder, "2") == 1
@@ -136,7 +136,7 @@ def test_a_second_loop_waits_for_nothing_and_changes_nothing(folder, capsys):
     assert "another loop runs in" in capsys.readouterr().err
     holder.kill()  # a lock ends with its process
     holder.communicate()
-    loop.made_up_day(folder / "days" / "3", 3)
+    loop.synthetic_day(folder / "days" / "3", 3)
     assert night(folder, "3") == 0
 
 

@@ -26,7 +26,7 @@ MAX_WEIGHT = 1e15
 MAX_SEED = 2**32 - 1
 #: Largest number, and 1 over the smallest, in single precision.
 LARGEST_NUMBER = 1e30
-#: Bounds from here on are told only where they are broken.
+#: Messages name an upper bound this large only where it is exceeded.
 MANY = 2**20
 #: Largest number of whole numbers in a sequence.
 MOST_COUNTS = 1000
@@ -204,15 +204,15 @@ def closest(value: Any, allowed: Iterable[Any]) -> str:
     return f" Did you mean {by_lower[matches[0]]!r}?" if isinstance(value, str) and matches else ""
 
 
-def by_name(name: str, value: Any, known: Mapping[str, Any], kind: type) -> Any:
-    """Return what a name stands for; an object of the kind is returned as it is."""
+def by_name(name: str, value: Any, allowed_values: Mapping[str, Any], kind: type) -> Any:
+    """Return the object that a name stands for; an object of the kind is returned unchanged."""
     if isinstance(value, kind):
         return value
-    if isinstance(value, str) and value in known:
-        return known[value]
-    allowed = f"a {kind.__name__} or one of {sorted(known)}"
+    if isinstance(value, str) and value in allowed_values:
+        return allowed_values[value]
+    allowed = f"a {kind.__name__} or one of {sorted(allowed_values)}"
     raise ValueError(
-        f"{spelled(name)} must be {allowed}; got {quote(value)}.{closest(value, known)}"
+        f"{spelled(name)} must be {allowed}; got {quote(value)}.{closest(value, allowed_values)}"
     )
 
 
@@ -280,11 +280,11 @@ def refuse_rounded(name: str, values: Any, column: np.ndarray) -> None:
     """Refuse large integers, such as times in nanoseconds: as doubles, some would be equal."""
     rounded = np.abs(column) >= 2**53
     if rounded.any():
-        given = np.asarray(values)
+        array = np.asarray(values)
         # Integers of pandas, polars and Arrow become doubles where some of them are missing.
         kind = str(getattr(values, "dtype", getattr(values, "type", "")))
         are_integers = bool(re.match(r"u?int\d", kind, re.IGNORECASE))
-        if are_integers or (given.dtype == object and any(map(is_whole, given.flat))):
+        if are_integers or (array.dtype == object and any(map(is_whole, array.flat))):
             rule = f"{name} must be below 2**53 in size as integers"
             advice = f" Larger ones are rounded: subtract a number from all of {name}."
             refuse_where(rounded, column, rule, advice)
@@ -312,10 +312,10 @@ def as_numbers(name: str, values: Any) -> np.ndarray:
     refuse_masked(name, values)
     text = ""
     try:
-        found = np.asarray(values)
-        if found.dtype.kind not in "cmMSTU" and not _holds_text(found):
-            return np.asarray(found, dtype=np.float64, order="C")
-        if found.dtype.kind in "STU" or _holds_text(found):
+        array = np.asarray(values)
+        if array.dtype.kind not in "cmMSTU" and not _holds_text(array):
+            return np.asarray(array, dtype=np.float64, order="C")
+        if array.dtype.kind in "STU" or _holds_text(array):
             order = "; the order is X, y, qid" if name == "y" else ""
             text = f"text{order}. np.asarray({name}, float) reads text of digits"
     except (TypeError, ValueError, OverflowError):  # refused below
@@ -428,7 +428,7 @@ def quote(value: Any) -> str:
     try:
         text = f"the class {value.__name__}, no object" if isinstance(value, type) else repr(value)
         text = re.sub(r"\n\s*", " ", text)  # of estimators and arrays, which take several lines
-    except Exception:  # as that of a number with too many digits, or of a broken object
+    except Exception:  # such as a number with too many digits, or a broken object
         text = f"a value of type {type(value).__name__}"
     return text if len(text) <= MAX_SHOWN else f"{text[: MAX_SHOWN - 1]}..."
 
@@ -444,8 +444,10 @@ def numba_reason(error: Exception) -> str:
     """
     lines = [line.strip(" >") for line in str(error).splitlines()]
     stage = 1 if lines and lines[0].startswith("Failed in ") else 0
-    said = takewhile(lambda line: not line.startswith(("There are ", "During: ")), lines[stage:])
-    return quote(" ".join(filter(None, said)))
+    explanation = takewhile(
+        lambda line: not line.startswith(("There are ", "During: ")), lines[stage:]
+    )
+    return quote(" ".join(filter(None, explanation)))
 
 
 @contextmanager

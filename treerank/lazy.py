@@ -48,8 +48,8 @@ def _parts(path: str) -> tuple[str, str, str]:
 
 
 @contextmanager
-def naming_the_extra(what: str) -> Iterator[None]:
-    """Say how to install the extra that ``what``, the code inside the block, fails to import.
+def naming_the_extra(importer: str) -> Iterator[None]:
+    """Say how to install the extra that ``importer``, the code inside the block, fails to import.
 
     Examples
     --------
@@ -65,13 +65,15 @@ def naming_the_extra(what: str) -> Iterator[None]:
         if error.name not in EXTRAS:
             raise
         extra = EXTRAS[error.name]
-        raise ImportError(f"{what} needs {error.name}: pip install 'treerank[{extra}]'") from error
+        raise ImportError(
+            f"{importer} needs {error.name}: pip install 'treerank[{extra}]'"
+        ) from error
 
 
 def exported(package: str) -> dict[str, str]:
     """Return the names that a package exports, in order, and the object that each stands for.
 
-    Its file ``__init__.pyi`` lists them, which type checkers read, too. A line is ``from module
+    Its file ``__init__.pyi`` lists them, which type checkers read, too. Each line is ``from module
     import Name as Name``; a comment behind it names the package that the module needs, if any.
 
     Examples

@@ -55,7 +55,7 @@ class Rule:
 
     @classmethod
     def one_of(cls, allowed: Iterable[Any]) -> Self:
-        """Return the rule of a choice; the keys of a dict may be allowed."""
+        """Return the rule that a value is one of those allowed, such as the keys of a dict."""
         return cls(check_choice, allowed=tuple(allowed))
 
     def __repr__(self) -> str:
@@ -219,8 +219,8 @@ def _plain_type(hint: Any) -> Any:
         return hint
     parts = get_args(hint)
     if set(get_args(ArrayLike)) <= set(parts):
-        others = [part for part in parts if part not in get_args(ArrayLike)]
-        return " | ".join(["ArrayLike", *map(_name_of_type, others)])
+        other_types = [part for part in parts if part not in get_args(ArrayLike)]
+        return " | ".join(["ArrayLike", *map(_name_of_type, other_types)])
     return functools.reduce(operator.or_, map(_plain_type, parts))
 
 

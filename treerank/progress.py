@@ -23,7 +23,7 @@ from treerank.display.tables import Table, counted
 #: The last value of each metric, by name, or a text.
 Note = Mapping[str, float] | str
 #: ``listener(n_done, n_total, note)``: iterations done, iterations in total or None, and a note.
-#: What is true ends the fit.
+#: A true return value ends the fit.
 Listener = Callable[[int, int | None, Note], object]
 
 
@@ -32,7 +32,7 @@ def ignore_progress(n_done: int, n_total: int | None, note: Note) -> None:
 
 
 def ignore_text(text: str) -> None:
-    """Do nothing; what is told of fits where nobody shows their progress."""
+    """Discard a message on a fit; the default where no progress is shown."""
 
 
 def together(listeners: Sequence[Listener]) -> Listener:
@@ -62,7 +62,7 @@ def current_listener() -> Listener:
 
 
 def say(text: str) -> None:
-    """Tell whoever shows the progress what is about to be fitted; by default nobody is told."""
+    """Send a message on the next fit to the progress display, if there is one."""
     _TELLER.get()(text)
 
 
@@ -85,8 +85,7 @@ def check_callbacks(callbacks: Any) -> Sequence[Listener]:
 def listening(listener: Listener, tell: Callable[[str], None] | None = None) -> Iterator[None]:
     """Call ``listener`` after each iteration of the fits inside the block.
 
-    ``tell(text)`` gets a line on what is about to be fitted; ``None`` leaves it to the block around
-    this one.
+    ``tell(text)`` receives messages on the next fit; with ``None`` they go to the enclosing block.
 
     Examples
     --------
@@ -104,9 +103,9 @@ def listening(listener: Listener, tell: Callable[[str], None] | None = None) -> 
 
 
 def patience_of(rounds: int | str | None, metric: Any, n_iterations: int) -> int | None:
-    """Return after how many iterations without a better value a fit stops.
+    """Return the number of iterations without improvement after which a fit stops.
 
-    "auto" is ``n_iterations``, where there is a metric; if these are all, the best one is kept.
+    "auto" means ``n_iterations`` if there is a metric: all are fitted, and the best one is kept.
 
     Examples
     --------
@@ -124,7 +123,7 @@ def name_of(metric: Any) -> str:
 
 
 def description_of(metric: Any) -> str:
-    """Return a text that tells a metric from others, if it has one, and else its name."""
+    """Return the description of a metric, which tells it from others, or else its name."""
     return str(getattr(metric, "description", name_of(metric)))
 
 
@@ -137,7 +136,7 @@ def values_of(metric: Any, scores: np.ndarray) -> list[float]:
 class LearningCurves(dict[str, dict[str, list[float]]], Shown):
     """Values of metrics over the iterations of a fit: a dict that plots itself.
 
-    Its keys are the evaluation sets, and those of each entry the metrics.
+    Its keys are the evaluation sets; each entry maps metrics to their values by iteration.
 
     Examples
     --------
@@ -156,14 +155,18 @@ class LearningCurves(dict[str, dict[str, list[float]]], Shown):
         names = list(dict.fromkeys(name for curves in self.values() for name in curves))
         if metric is not None:
             check_choice("metric", metric, names)
-        shown = [name for name in names if metric in (None, name)]
+        chosen_metrics = [name for name in names if metric in (None, name)]
         drawn = [
-            Curve(part if len(shown) == 1 else f"{name}, {part}", _steps(values), _floats(values))
+            Curve(
+                part if len(chosen_metrics) == 1 else f"{name}, {part}",
+                _steps(values),
+                _floats(values),
+            )
             for part, curves in self.items()
             for name, values in curves.items()
-            if name in shown
+            if name in chosen_metrics
         ]
-        y = shown[0] if len(shown) == 1 else "value of the metric"
+        y = chosen_metrics[0] if len(chosen_metrics) == 1 else "value of the metric"
         return Curves(tuple(drawn), x="iteration", y=y, has_points=False, title="Learning curves")
 
     def plot(self, ax: Any = None, *, metric: str | None = None) -> Any:
@@ -219,7 +222,7 @@ class Progress:
     start : int, default=0
         Iterations of earlier fits, which this fit continues.
     total : int, default=None
-        Largest number of iterations, including those of earlier fits.
+        Largest number of iterations, earlier fits included.
     saver : callable, default=None
         Called as ``saver(iteration, dump, progress)`` after each iteration but one that ends the
         fit early.
@@ -271,9 +274,9 @@ class Progress:
     def record(self, iteration: int, dump: Callable[[], Any] = dict) -> bool:
         """Note that ``iteration`` iterations are done; return whether the fit should stop.
 
-        ``dump`` returns the model as plain values, to be saved. Where ``iteration`` is that of the
-        call before, the engine has thrown a tree without a split away, and the value measured after
-        it goes, too.
+        ``dump`` returns the model as plain values, to be saved. If ``iteration`` is the same as in
+        the previous call, the engine has discarded a tree without a split, and the value measured
+        after it is discarded, too.
         """
         if iteration == self.n_done:
             return self._record_nothing(iteration)
@@ -299,7 +302,7 @@ class Progress:
         return bool(current_listener()(iteration, self.total, last))
 
     def state(self) -> dict[str, Any]:
-        """Return the values so far, and the rows of all that the metric has recorded of them."""
+        """Return the values so far, and the rows that the metric has recorded for them."""
         history: list[list[float]] = getattr(self.metric, "history", None) or []
         return {
             "values": self.values,
@@ -330,7 +333,7 @@ class Progress:
         return self.best_iteration if stops else None
 
     def history(self, earlier: Mapping[str, Any] | None = None) -> LearningCurves:
-        """Return the values in the form of ``evals_result_``, after those of ``earlier``."""
+        """Return the values in the form of ``evals_result_``, appended to ``earlier`` ones."""
         before = (earlier or {}).get("validation", {}).get(self.name, [])
         recorded = {"validation": {self.name: before + self.values}}
         return LearningCurves({} if self.metric is None else recorded)

@@ -15,13 +15,13 @@ from treerank.progress import Listener, Note, listening
 if TYPE_CHECKING:
     from rich.console import Console
 
-#: About so many lines show the progress of one fit in a pipe.
+#: Approximate number of lines that show the progress of one fit in a pipe.
 N_LINES = 5
-#: What is said while a kernel is compiled, which happens once for an installation.
+#: Text that is shown while a kernel is compiled, which happens once per installation.
 COMPILING = "compiling, once for this installation"
-#: Columns of a bar, and of all that stands beside it but for its two texts.
+#: Width of a bar in characters, and of all beside it except its two texts.
 _BAR, _BESIDE = 20, 31
-#: Columns of a text at least, and seconds between two states of a line in a notebook.
+#: Least width of a text, and least seconds between two updates in a notebook.
 _LEAST_WIDTH, _LEAST_SECONDS = 10, 0.1
 
 
@@ -29,10 +29,10 @@ _LEAST_WIDTH, _LEAST_SECONDS = 10, 0.1
 def show_progress(text: str = "fitting") -> Iterator[None]:
     """Show the progress of the fits inside the block.
 
-    The trees, epochs, rounds or generations are counted. A line says which sizes trees have that
-    were left to the data, and another how many are kept by an ``eval_set``, of whose metric the
-    last value is shown. Of fits in other processes, only those of
-    :func:`treerank.distributed.fit` are shown.
+    The display counts trees, epochs, rounds or generations, and shows the last value of the metric
+    on the ``eval_set``. A message names the hyperparameters of trees that were chosen from the
+    data, and another the iterations that the ``eval_set`` keeps. Fits in other processes are only
+    shown for :func:`treerank.distributed.fit`.
 
     Parameters
     ----------
@@ -118,17 +118,17 @@ def _bar(text, console, brief):
 
 
 def _printing(console: "Console") -> Callable[[str], None]:
-    """Return the function that prints a line on what is about to be fitted."""
+    """Return the function that prints messages on the next fit."""
     return lambda line: console.print(f"  {line}", markup=False)
 
 
 class _NotebookLine:
-    """One line of a notebook, which is replaced as the work goes on, at most ten times a second."""
+    """The progress in a notebook: one output that is updated at most ten times a second."""
 
     def __init__(self, text: str) -> None:
         from IPython.display import display  # a notebook has it
 
-        self.text, self.told, self.note, self.compiling_note = text, "", "", ""
+        self.text, self.message, self.note, self.compiling_note = text, "", "", ""
         self.start = self.last = monotonic()
         self.handle: Any = display(self._content(), raw=True, display_id=True)
 
@@ -138,17 +138,17 @@ class _NotebookLine:
             self._update()
 
     def tell(self, line: str) -> None:
-        """Show what is about to be fitted behind the counts."""
-        self.told = line
+        """Show a message on the next fit behind the counts."""
+        self.message = line
         self._update()
 
     def compiling(self, is_compiling: bool) -> None:
-        """Show that a kernel is compiled, until it is."""
+        """Show a note while a kernel is being compiled."""
         self.compiling_note = COMPILING if is_compiling else ""
         self._update()
 
     def finish(self, keep: bool) -> None:
-        """Show the last counts and the time, or nothing of brief work."""
+        """Show the last counts and the time, or clear the output after brief work."""
         if keep:
             self._update()
         else:
@@ -165,14 +165,14 @@ class _NotebookLine:
     def _content(self) -> dict[str, str]:
         """Return the line as text and as HTML."""
         seconds = f"{monotonic() - self.start:.1f} s"
-        parts = [self.text, self.note, seconds, self.compiling_note, self.told]
+        parts = [self.text, self.note, seconds, self.compiling_note, self.message]
         line = "  ".join(filter(None, parts))
         html = f"<code>{escape(clean(line))}</code>"
         return {"text/plain": clean(line), "text/html": html}
 
 
 class _Lines:
-    """Prints a line at every fifth of the work, and at most one on compiling."""
+    """Prints the progress at every fifth of the work, and at most one note on compiling."""
 
     def __init__(self, console):
         self.console, self.has_compiled = console, False

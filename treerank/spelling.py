@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
-#: How whoever calls writes the arguments, by their names; None is Python.
+#: How the caller spells the arguments, by their names; None for Python.
 _OPTIONS: ContextVar[Mapping[str, str] | None] = ContextVar("options", default=None)
 
 

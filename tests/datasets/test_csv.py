@@ -97,7 +97,7 @@ WRONG = {
     "": "a CSV file must be whole and readable; got 'Empty CSV file'",
     "query,a\nq,1\n": "column 'label': the column for label must exist.* Write label='NAME'",
     "label,query,a\n" + "1,q,2\n" * 20 + "0,q,1O\n": "'a': must hold numbers.*'1O' in row 20",
-    "label,query,a\n1,q,2024-01-31\n": "'a': must hold numbers, .*date32.* such as days, or drop",
+    "label,query,a\n1,q,2024-01-31\n": "'a': must hold .*date32.* Write days_since=.*, or drop",
     "label,query,doc_id,a\n1,q,7,2\n": "'doc_id': an id must not be a feature.*document='doc_id'",
     "label:query:a\n1:q:7\n": r"column 'label': the column for label must exist.*label:query",
     "label,query,a\n5%,q,1\n3%,q,2\n": r"'5%' in row 0 \(line 2\)\. Write .* signs and units\.$",

@@ -1,5 +1,6 @@
 import os
 import time
+from datetime import UTC, date, datetime, timedelta, timezone
 from decimal import Decimal
 from pathlib import Path
 
@@ -12,7 +13,7 @@ import pytest
 from command_line import run
 
 from treerank.datasets import parquet_files, read_letor, read_parquet, write_letor, write_parquet
-from treerank.datasets.parquet import parquet_batches
+from treerank.datasets.parquet import parquet_batches, read_csv
 from treerank.datasets.parquet import write_parquet_batches as write_batches
 from treerank.documents.columns import Columns
 
@@ -261,3 +262,64 @@ def test_numbers_of_another_byte_order_are_written_and_masked_ones_refused(tmp_p
     write_parquet(file, X, [1, 0], ["a\0b", "a\0c"])
     with pytest.raises(ValueError, match=r"a query id must be text of .* without NUL"):
         read_parquet(file)  # ids are not cut at the character
+
+
+def test_dates_are_days_since_a_date_in_files_of_any_kind(tmp_path):
+    zone = timezone(timedelta(hours=2))
+    times = [datetime(2026, 1, 2, 12), None, datetime(2025, 12, 31, 0, 0, 1)]
+    zoned = [datetime(2026, 1, 1, 14, tzinfo=zone), datetime(2026, 1, 1, 1, tzinfo=zone), None]
+    days = [date(2026, 1, 1), date(2028, 3, 1), None]
+    table = {
+        "label": [1, 0, 1],
+        "query": [7, 7, 7],
+        "day": pa.array(days, pa.date32()),
+        "day64": pa.array(days, pa.date64()),
+        **{f"time_{unit}": pa.array(times, pa.timestamp(unit)) for unit in ("s", "ms", "us", "ns")},
+        "zoned": pa.array(zoned, pa.timestamp("us", "Europe/Berlin")),
+        "price": [0.5, 1.0, 2.0],
+    }
+    path = tmp_path / "t.parquet"
+    pq.write_table(pa.table(table), path)
+
+    def by_hand(values, start):
+        start = start.replace(tzinfo=UTC)
+        times = [
+            v if v is None or isinstance(v, datetime) else datetime(*v.timetuple()[:3])
+            for v in values
+        ]
+        times = [v if v is None or v.tzinfo else v.replace(tzinfo=UTC) for v in times]
+        return [np.nan if v is None else (v - start).total_seconds() / 86400 for v in times]
+
+    for start in (datetime(2026, 1, 1), datetime(1969, 7, 20, 6)):
+        expected = {"day": days, "day64": days, "time_s": times, "time_ms": times, "time_us": times}
+        expected |= {"time_ns": times, "zoned": zoned}
+        X = read_parquet(path, days_since=start.isoformat()).X
+        assert X.column_names == [*expected, "price"]
+        for name, values in expected.items():
+            np.testing.assert_allclose(
+                X.column(name).to_numpy(), by_hand(values, start), rtol=1e-15
+            )
+        (batch,) = parquet_batches(path, days_since=start)
+        np.testing.assert_array_equal(batch.X.to_pandas(), X.to_pandas())
+    assert X.column("price").to_pylist() == [0.5, 1, 2]
+    same = read_parquet(path, days_since=date(2026, 1, 1)).X
+    zoned_start = read_parquet(path, days_since="2026-01-01T02:00+02:00").X
+    np.testing.assert_array_equal(same.to_pandas(), zoned_start.to_pandas())
+
+    with pytest.raises(ValueError, match=r"'day': .* Write days_since='2026-01-01' for the number"):
+        read_parquet(path)
+    for wrong in ("01/02/2026", 20260101, ""):
+        with pytest.raises(ValueError, match=rf"days_since must be a date .*; got {wrong!r}"):
+            read_parquet(path, days_since=wrong)
+
+
+def test_dates_of_a_csv_file_are_days_and_dates_of_queries_stay_dates(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text(
+        "label,query,at\n1,2026-05-01,2026-01-02\n0,2026-05-01,\n0,2026-05-02,2025-12-31\n"
+    )
+    data = read_csv(path, days_since="2026-01-01")
+    np.testing.assert_array_equal(data.X.column("at").to_numpy(), [1, np.nan, -1])
+    plain = read_csv(path, features=["at"], label=None, days_since="2026-01-01")
+    assert data.qid.tolist() == plain.qid.tolist()
+    assert len(set(data.qid.tolist())) == 2

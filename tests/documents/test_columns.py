@@ -427,3 +427,42 @@ def test_a_column_that_is_known_too_late_by_its_name_is_warned_of(name):
     with warnings.catch_warnings(action="error"):
         earlier = frame.rename(columns={name: f"{name}_last_month"})
         TreeDirectRanker("linear", random_state=0).fit(earlier, [0, 1, 2], [7, 7, 7])
+
+
+@pytest.mark.parametrize("kind", ["pandas", "pandas arrays", "polars", "polars arrays", "pyarrow"])
+def test_the_line_that_makes_features_of_an_embedding_does(kind):
+    vectors, price = [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], [9.0, 8.0]
+    X = {
+        "pandas": lambda: pd.DataFrame({"v": vectors, "price": price}, index=[7, 3]),
+        "pandas arrays": lambda: pd.DataFrame({"v": [*map(np.array, vectors)], "price": price}),
+        "polars": lambda: pl.DataFrame({"v": vectors, "price": price}),
+        "polars arrays": lambda: pl.DataFrame(
+            {"v": vectors, "price": price}, schema_overrides={"v": pl.Array(pl.Float64, 3)}
+        ),
+        "pyarrow": lambda: pa.table({"v": vectors, "price": price}),
+    }[kind]()
+    with pytest.raises(TypeError, match="An embedding is a column of each of its 3 numbers") as e:
+        TreeDirectRanker("linear").fit(X, [1, 0])
+    scope = {"X": X, "pd": pd, "pl": pl}
+    exec(str(e.value).partition("3 numbers: ")[2].removesuffix("."), scope)
+    made = scope["X"]
+    assert list(made.columns) == ["price", "v_0", "v_1", "v_2"]
+    np.testing.assert_array_equal(made.to_numpy()[:, 1:], vectors)
+    ranker = TreeDirectRanker("linear").fit(made, [1, 0])
+    np.testing.assert_array_equal(
+        ranker.predict(made), ranker.predict(made[["v_2", "v_0", "price", "v_1"]])
+    )
+
+
+@pytest.mark.parametrize(
+    ("vectors", "message"),
+    [
+        ([[1.0], [1.0, 2.0, 3.0]], "equally many numbers in each row; got 1 to 3"),
+        ([[1.0], None], "needs a value in each row; 1 are missing"),
+        ([[[1.0]], [[2.0]]], "Make one list of numbers of its nested lists"),
+    ],
+)
+@pytest.mark.parametrize("module", [pd.DataFrame, pl.DataFrame])
+def test_what_is_no_embedding_is_named(vectors, message, module):
+    with pytest.raises(TypeError, match=f"Column 'v' of X .*{message}"):
+        TreeDirectRanker("linear").fit(module({"v": vectors, "price": [9.0, 8.0]}), [1, 0])

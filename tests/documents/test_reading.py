@@ -9,6 +9,7 @@ from scipy.sparse import coo_matrix, csc_matrix, csr_matrix
 
 from treerank import HistogramTrees, LightGBMTrees, TreeDirectRanker, compare, load
 from treerank.datasets.parquet import read_parquet, write_parquet
+from treerank.documents.queries import QueryGroups
 from treerank.documents.reading import stacked_rows, take_columns
 
 rng = np.random.default_rng(0)
@@ -170,3 +171,33 @@ def test_rows_of_sparse_matrices_of_any_form_are_rows_that_can_be_taken():
 def test_values_that_are_names_of_columns_by_chance_are_values():
     for values in (["user", "other"], ["user"] * len(TABLE)):
         assert take_columns(TABLE, qid=values)[1] == [values]
+
+
+@pytest.mark.filterwarnings("ignore:.*queries of the first eval_set")
+@pytest.mark.filterwarnings("ignore:.*was fitted to 3 of the 3 test queries")
+@pytest.mark.parametrize("names", [("user", "week"), ["user", "week"]])
+@pytest.mark.parametrize("module", [pd.DataFrame, pl.DataFrame])
+def test_queries_by_names_of_several_columns(module, names):
+    user, week = ["b", "a", "b", "a", "b", "b"], [1, 1, 2, 1, 1, 2]
+    frame = module({"x": [3.0, 1, 2, 5, 4, 1], "user": user, "week": week, "y": [1, 0, 1, 1, 0, 0]})
+    ids, X = list(zip(user, week, strict=True)), np.array([[3.0], [1], [2], [5], [4], [1]])
+    ranker = TreeDirectRanker("linear").fit(frame, "y", names, eval_set=(frame, "y", names))
+    plain = TreeDirectRanker("linear").fit(X, frame["y"], ids, eval_set=(X, frame["y"], ids))
+    assert list(ranker.feature_names_in_) == ["x"]
+    rows = frame[["x"]]
+    np.testing.assert_array_equal(ranker.predict(rows), plain.predict(X))
+    assert ranker.score(frame, "y", names) == plain.score(X, frame["y"], ids)
+    in_ranks = frame[["x", "user", "week"]]
+    np.testing.assert_array_equal(ranker.rank(in_ranks, names), plain.rank(X, ids))
+    (outcome,) = compare({"r": ranker}, (frame, "y", names)).outcomes.values()
+    assert list(outcome.queries) == [("a", 1), ("b", 1), ("b", 2)]
+
+
+def test_wrong_names_of_queries_are_named():
+    frame = pd.DataFrame({"x": [1.0, 2, 3], "user": ["a", None, "b"], "week": [1, 2, 3]})
+    with pytest.raises(ValueError, match="qid must name columns of X; got 'month' and a data fr"):
+        take_columns(frame, qid=("user", "month"))
+    with pytest.raises(ValueError, match=r"qid must not be missing; got .* column 'user', row 1"):
+        take_columns(frame, qid=("user", "week"))
+    with pytest.raises(ValueError, match=r"qid must not be missing; got .*a.*nan.* in row 1"):
+        QueryGroups.from_qid([("a", 1.0), ("a", float("nan"))])

@@ -432,7 +432,7 @@ def test_a_program_that_scores_otherwise_is_refused(monkeypatch, tmp_path):
         (code_module.files("treerank.exports.modules") / "scorer.py")
         .read_text()
         .replace("value <= limit", "value < 0")
-        .replace("known <= threshold[node]", "known < 0")
+        .replace("values <= threshold[node]", "values < 0")
     )
 
     class Files:

@@ -169,7 +169,7 @@ def test_models_of_the_plugins_are_read_in_every_form_that_they_have(kind, form,
     np.testing.assert_array_equal(scores(forest), want)
 
 
-@pytest.mark.parametrize("format", ["opensearch", "elasticsearch"])
+@pytest.mark.parametrize("format", ["opensearch", "elasticsearch-plugin"])
 @pytest.mark.parametrize("named", [False, True])
 def test_what_was_exported_to_the_plugins_is_read_again(format, named, tmp_path):
     frame = pd.DataFrame(X, columns=NAMES).astype(np.float32)

@@ -158,7 +158,7 @@ def test_answers_that_lack_documents_are_told():
     ):  # of an index that grows
         read_ubi(QUERIES, [answer(EVENTS[:1], 87), answer(EVENTS[1:], 1)])
     for wrong, message in {
-        "error": "queries must be that of a search; got 'no such index'",
+        "error": "queries must be a search response; got 'no such index'",
         "_source": "queries must be documents, or hits with _source; got {'_id': '1'",
     }.items():
         given = {"error": "no such index"} if wrong == "error" else [{"_id": "1", "_index": "a"}]

@@ -48,9 +48,9 @@ class BoostedRanker(DirectRanker):
     precision : {"float32", "int16", "int8"}, default="float32"
         Numbers that splits are searched with; whole numbers are faster.
     early_stopping_rounds : int, "auto" or None, default="auto"
-        Stop after so many trees without a better ``metric`` on the ``eval_set``, and keep those up
-        to the best one. "auto" is ``2.5 / learning_rate`` with an ``eval_set``, and smooths the
-        values before it compares them. None keeps all trees.
+        Stop after this many trees without a better ``metric`` on the ``eval_set``, and keep the
+        trees up to the best one. "auto" is ``2.5 / learning_rate`` with an ``eval_set``, and
+        smooths the values before it compares them. None keeps all trees.
     warm_start : bool, default=False
         Whether ``fit`` goes on from the trees of the last fit, up to ``n_estimators``.
     n_jobs : int, default=None
@@ -107,9 +107,9 @@ class LambdaMART(BoostedRanker):
 
     Each tree is a Newton step on the logistic loss of all pairs of a query. A pair is weighed by
     how much swapping its documents would change the metric. Documents of equal scores are ranked
-    in expectation, so neither the order of rows nor that of queries matters.
+    in expectation, so the order of rows and queries does not matter.
 
-    All other parameters, and the attributes, are those of
+    All other parameters, and the attributes, are as in
     :class:`~treerank.baselines.boosted.BoostedRanker`.
 
     Parameters
@@ -152,7 +152,7 @@ class MART(BoostedRanker):
 
     This is the pointwise baseline: queries matter to the weights and to early stopping only.
 
-    The parameters and attributes are those of
+    The parameters and attributes are as in
     :class:`~treerank.baselines.boosted.BoostedRanker`.
 
     References

@@ -79,7 +79,7 @@ def measurable(data: TrainingSet, metric: Metric | FunctionMetric) -> TrainingSe
         gains, rankable = data.y, np.ones(data.groups.n_queries, dtype=bool)
     else:
         gains = metric.gains(data.y)
-        rankable = metric.ideal(gains, data.groups.indptr) > 0
+        rankable = metric.ideal_of(data.groups.sorted(gains), data.groups) > 0
     kept = (rankable & data.groups.with_two_labels(gains))[data.groups.codes]
     if kept.all():
         return data

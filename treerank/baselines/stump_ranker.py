@@ -45,7 +45,7 @@ class StumpRanker(Ranker):
     n_estimators : int, default=300
         Largest number of stumps.
     early_stopping_rounds : int, "auto" or None, default="auto"
-        Stop after so many stumps without a better ``metric`` on the ``eval_set``, and keep those
+        Stop after this many stumps without a better ``metric`` on the ``eval_set``, and keep those
         up to the best. "auto" keeps the best of all, given an ``eval_set``. None keeps all.
 
     Attributes
@@ -215,7 +215,7 @@ class RankBoost(StumpRanker):
 
     ``fit`` takes weights of documents, of queries and of your own pairs.
 
-    The parameters and attributes are those of
+    The parameters and attributes are as in
     :class:`~treerank.baselines.stump_ranker.StumpRanker`.
 
     References
@@ -259,7 +259,7 @@ class FRank(StumpRanker):
     among 1, 1/2, 1/4, ... (up to twice the last step), the longest step is taken after which the
     loss still falls. ``fit`` takes weights of documents, of queries and of your own pairs.
 
-    The parameters and attributes are those of
+    The parameters and attributes are as in
     :class:`~treerank.baselines.stump_ranker.StumpRanker`.
 
     References

@@ -143,16 +143,16 @@ class Commands(TyperGroup):
     #: The options of the command that is called, by the names of its arguments.
     options: ClassVar[dict[str, str]] = {}
 
-    def main(self, args: Sequence[str] | None = None, *others: Any, **options: Any) -> Any:
+    def main(self, args: Sequence[str] | None = None, *more_args: Any, **options: Any) -> Any:
         """Run a command and end the process with its exit code."""
-        words = [*(sys.argv[1:] if args is None else args)]
-        n_options = words.index("--") if "--" in words else len(words)
-        is_traced = TRACEBACK in words[:n_options]
+        arguments = [*(sys.argv[1:] if args is None else args)]
+        n_options = arguments.index("--") if "--" in arguments else len(arguments)
+        is_traced = TRACEBACK in arguments[:n_options]
         if is_traced:
-            words.remove(TRACEBACK)
+            arguments.remove(TRACEBACK)
         self.options.clear()
         try:
-            exit_code = super().main(words, *others, **options | {"standalone_mode": False})
+            exit_code = super().main(arguments, *more_args, **options | {"standalone_mode": False})
         except typer.Abort:
             exit_code = INTERRUPTED
         except Exception as error:
@@ -177,11 +177,15 @@ class Commands(TyperGroup):
         """Return the name of a command, the command and its arguments."""
         if args[0] not in COMMANDS:
             ctx.fail(_unknown_command(args[0]))
-        name, _, rest = super().resolve_command(ctx, args)
+        name, _, command_args = super().resolve_command(ctx, args)
         command = _load(name)
-        options = {each.name: each.opts[0] for each in command.params if each.opts[0][0] == "-"}
+        options = {
+            parameter.name: parameter.opts[0]
+            for parameter in command.params
+            if parameter.opts[0][0] == "-"
+        }
         self.options.update(options)
-        return name, command, rest
+        return name, command, command_args
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command."""
@@ -222,14 +226,14 @@ def _one_line(error):
     if hasattr(error, "format_message"):  # wrong usage
         path = error.ctx.command_path if getattr(error, "ctx", None) else "treerank"
         is_whole = getattr(error, "message", "").startswith("--")  # it names the option itself
-        said = (error.message if is_whole else error.format_message()).rstrip(".")
+        message = (error.message if is_whole else error.format_message()).rstrip(".")
         wrong = getattr(error, "option_name", "")
         instead, options = OPTIONS_INSTEAD.get(wrong), Commands.options.values()
         if instead in options and not any(option.startswith(wrong) for option in options):
-            said = f"No such option {wrong}: write {instead}"
+            message = f"No such option {wrong}: write {instead}"
         if wrong in IN_PYTHON:
-            said = f"No such option {wrong}: in Python, write {IN_PYTHON[wrong]}"
-        return f"{said}{'' if said.endswith('?') else '.'} See `{path} --help`."
+            message = f"No such option {wrong}: in Python, write {IN_PYTHON[wrong]}"
+        return f"{message}{'' if message.endswith('?') else '.'} See `{path} --help`."
     if isinstance(error, OSError) and error.strerror is not None:
         return f"{error.filename or 'stdout'}: {error.strerror}"  # files have their names
     if isinstance(error, MemoryError):

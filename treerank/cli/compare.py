@@ -170,9 +170,9 @@ def compare(
         reporter.say(f"wrote {output}")
 
 
-def _models(paths: list[Path], others: list[str]) -> dict[str, Any]:
+def _models(paths: list[Path], other_names: list[str]) -> dict[str, Any]:
     """Return models by the stems of their files, or by their paths where stems are the same."""
-    stems = [path.stem for path in paths] + others
+    stems = [path.stem for path in paths] + other_names
     names = [path.stem if stems.count(path.stem) == 1 else str(path) for path in paths]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
@@ -181,7 +181,7 @@ def _models(paths: list[Path], others: list[str]) -> dict[str, Any]:
 
 
 def _refuse_model(path: Path) -> None:
-    """Refuse a model in place of the data, which come last."""
+    """Refuse a model file where the data should be, which come last."""
     if path.is_file() and is_archive(path):
         raise ValueError(f"{path}: is a model; write models first, then the data.")
 
@@ -195,11 +195,11 @@ def _width_for(models: dict[str, Any], path: Path, has_others: bool) -> dict[str
         return {}
     if format_of(path) is not PARQUET:
         return {"n_features": max(model.n_features_in_ for model in models.values())}
-    known = [feature_names_of(model) for model in models.values()]
-    names = [each for each in known if each is not None]
-    if has_others or len(names) < len(known):
+    names_by_model = [feature_names_of(model) for model in models.values()]
+    feature_lists = [names for names in names_by_model if names is not None]
+    if has_others or len(feature_lists) < len(names_by_model):
         return {}
-    return {"features": [*dict.fromkeys(name for each in names for name in each)]}
+    return {"features": [*dict.fromkeys(name for names in feature_lists for name in names)]}
 
 
 def _check_widths(models: dict[str, Any], path: Path, data: Any) -> None:
@@ -221,15 +221,15 @@ def _columns(path: Path, names: dict[str, str], gap: float | None) -> dict[str, 
     if format_of(path) is not PARQUET or not is_one_data_set(path):
         hint = ", ".join(f"--{word.replace('_', '-')}" for word in names)
         raise typer.BadParameter("must come with one table.", param_hint=hint)
-    found = {
+    columns = {
         word: shared.labels_of(path, name)
         if word == "human_label"
         else shared.column_of(path, name, word)
         for word, name in names.items()
     }
-    if "time" in found:
-        found["time"] = checked_times(f"{path}, column {names['time']!r}: times", found["time"])
-    return found | {"gap": gap}
+    if "time" in columns:
+        columns["time"] = checked_times(f"{path}, column {names['time']!r}: times", columns["time"])
+    return columns | {"gap": gap}
 
 
 def _splits(

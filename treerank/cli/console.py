@@ -41,16 +41,16 @@ class Reporter:
         self.console = make_console(quiet)
 
     def say(self, text: str) -> None:
-        """Print a line."""
+        """Print a message."""
         self.console.print(text, markup=False)
 
     def tell(self, text: str) -> None:
-        """Print a line on the work at hand."""
+        """Print a message on the current step."""
         self.say(f"  {text}")
 
     @contextmanager
     def step(self, doing: str, *, brief: bool = True) -> Iterator[Step]:
-        """Show a bar while something is done, and then a line on what was done, with its time.
+        """Show a progress bar during a step, and then a message on the result, with its time.
 
         Work that is not ``brief`` is announced in pipes, too, and its bar stays.
         """
@@ -72,8 +72,8 @@ def duration(seconds: float) -> str:
     """
     if seconds < 10:
         return f"{seconds:.1f} s"
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
+    minutes, remaining_seconds = divmod(round(seconds), 60)
+    return f"{minutes} min {remaining_seconds} s" if minutes else f"{remaining_seconds} s"
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:

@@ -1,4 +1,4 @@
-"""``treerank demo``: the default ranker beside those of the engines, and a report on it."""
+"""``treerank demo``: the default ranker beside the engines' rankers, and a report on it."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -20,7 +20,7 @@ from treerank.reports.reporting import report
 PAGE = Path("treerank-demo.html")
 #: CatBoost's ranker takes minutes, at its 1,000 trees.
 _SLOW = "CatBoostRanker"
-#: So many queries test for each that is learned from: enough to show a difference of 0.02.
+#: Number of test queries per training query: enough to show a difference of 0.02.
 _TEST = 4
 _OUTPUT = option(OUTPUT, "Report to write.", "--output", "-o", metavar="FILE")
 _QUERIES = option("Options", "Number of queries to learn from; four times as many test.", min=20)

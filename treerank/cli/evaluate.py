@@ -42,8 +42,8 @@ def evaluate(
     Means are over the queries for which the metric is defined. The value of any other query is
     nan, or null in JSON.
     """
-    *others, path = data
-    if others or all(each.is_file() and is_archive(each) for each in (model, path)):
+    *more_files, path = data
+    if more_files or all(file.is_file() and is_archive(file) for file in (model, path)):
         raise typer.BadParameter(
             f"must be one data file; `treerank compare {' '.join(map(str, [model, *data]))}` "
             "compares models, which stand before the data.",

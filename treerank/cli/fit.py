@@ -33,7 +33,7 @@ _HELP = {
     f"{format_names()}, or the share of the queries of TRAIN to hold out, such as 0.2.",
     "position": "Column of the positions at which documents were shown, from 1. The label is then "
     "whether one was clicked, 0 or 1, and the position bias is estimated.",
-    "stop": "Stop after so many trees without a better metric on the --valid file; by default "
+    "stop": "Stop after this many trees without a better metric on the --valid file; by default "
     "2.5 / learning rate.",
     "trees": f"Number of trees. {_FOUND}",
     "leaves": f"Largest number of leaves of a tree. {_FOUND}",
@@ -42,7 +42,7 @@ _HELP = {
     "best": "Rank best, at about ten times the cost; see TreeDirectRanker.best.",
     "n_features": "Number of features; by default, the highest in TRAIN.",
 }
-#: So many propensities are shown, from the first position.
+#: Number of propensities that are shown, from the first position.
 _N_SHOWN = 5
 
 _check_rate = shared.checked(lambda rate: check_number("learning_rate", rate, above=0))
@@ -161,9 +161,9 @@ def _bias_of(propensities: np.ndarray) -> str:
     >>> _bias_of(np.array([1.0, 0.5, np.nan]))
     'how often users look at a position, over the first: 1: 1.00, 2: 0.50'
     """
-    known = [(k, p) for k, p in enumerate(propensities.tolist(), 1) if not np.isnan(p)]
-    shown = ", ".join(f"{k}: {p:.2f}" for k, p in known[:_N_SHOWN])
-    return f"how often users look at a position, over the first: {shown}"
+    estimated = [(k, p) for k, p in enumerate(propensities.tolist(), 1) if not np.isnan(p)]
+    listed = ", ".join(f"{k}: {p:.2f}" for k, p in estimated[:_N_SHOWN])
+    return f"how often users look at a position, over the first: {listed}"
 
 
 def _share_of(valid: Path | None) -> float | None:
@@ -189,13 +189,15 @@ def _read(
         return in_batches(train, memory, **options), held_out
     of_train = options
     if valid is not None and format_of(valid) is PARQUET and format_of(train) is not PARQUET:
-        of_train = {name: each for name, each in options.items() if name not in ("label", "query")}
+        of_train = {
+            name: value for name, value in options.items() if name not in ("label", "query")
+        }
     data = shared.read_data(reporter, train, **of_train)
     if valid is None:
         return data, None
     width = shared.width_of(valid, data.X.shape[1], getattr(data.X, "column_names", None))
-    words = ("label", "query", "sparse") if format_of(valid) is PARQUET else ("sparse",)
-    columns = {name: options[name] for name in words if name in options}
+    option_names = ("label", "query", "sparse") if format_of(valid) is PARQUET else ("sparse",)
+    columns = {name: options[name] for name in option_names if name in options}
     return data, tuple(shared.read_data(reporter, valid, **columns, **width))
 
 

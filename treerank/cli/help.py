@@ -11,7 +11,7 @@ from typer.core import TyperCommand
 #: Longest line of a text; examples may be longer.
 _WIDEST = 100
 _ARGUMENTS, _OPTIONS = "Arguments", "Options"
-#: Panels in their order, with those of single commands before them.
+#: Panels in their order; panels of single commands come first.
 _LAST = ("Output", _OPTIONS)
 #: An option of all commands, which the application takes out of the arguments.
 TRACEBACK = "--traceback"
@@ -104,7 +104,7 @@ def _panel(title: str, rows: Iterable[tuple[str, str]]) -> Iterator[str]:
 
 
 def _paragraphs(text: str) -> Iterator[str]:
-    """Yield the lines of paragraphs; those of an indented one stay as they are."""
+    """Yield the lines of wrapped paragraphs; indented paragraphs keep their lines."""
     for paragraph in textwrap.dedent(text).strip().split("\n\n"):
         is_block = paragraph.startswith(" ")
         yield from paragraph.splitlines() if is_block else _wrapped(paragraph, "", "")

@@ -111,5 +111,5 @@ def _scored_data(
         qid = joined_ids([part.qid for part in parts])
         step.done = f"scored {path}: {size_of(y, qid)}"
     columns = [[getattr(part, name) for part in parts] for name in ("comments", "documents")]
-    others = [None if column[0] is None else joined_ids(column) for column in columns]
-    return np.concatenate(scores), RankingData(None, y, qid, *others)
+    text_columns = [None if column[0] is None else joined_ids(column) for column in columns]
+    return np.concatenate(scores), RankingData(None, y, qid, *text_columns)

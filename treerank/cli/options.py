@@ -143,7 +143,7 @@ def given(**options: Any) -> dict[str, Any]:
 
 
 def width_of(path: Path, n_features: int, names: Iterable[str] | None) -> dict[str, Any]:
-    """Return the options by which a reader gives so many features, or those of these names."""
+    """Return the options that make a reader return n features, or the named ones."""
     if format_of(path) is PARQUET:
         return given(features=None if names is None else list(names))
     return {"n_features": n_features}
@@ -232,7 +232,7 @@ def column_of(path: Path, name: str, role: str) -> np.ndarray:
 
 
 def labels_of(path: Path, name: str) -> np.ndarray:
-    """Return a column of further labels of a table; NaN where nobody has judged."""
+    """Return a column of further labels of a table; NaN where there is no judgment."""
     files = ParquetFiles.open(path, name, None, [name], arguments={name: "human_label"}, ids=[])
     (column,) = files.columns([name])
     return as_floats(column, np.float64)
@@ -249,13 +249,13 @@ def columns_for(models: Iterable[Path], path: Path, **given_columns: Any) -> dic
     saved = {model: columns_in(model) for model in models if is_archive(model)}
     names = set(column_names(path)) if any(saved.values()) else set()
     for role in ("label", "query", "document"):
-        found = {each[role]: model for model, each in saved.items() if each.get(role) in names}
-        if role in columns or role not in given_columns or not found:
+        candidates = {each[role]: model for model, each in saved.items() if each.get(role) in names}
+        if role in columns or role not in given_columns or not candidates:
             continue
-        if len(found) > 1:
-            fitted = " and ".join(f"{model} with {name}" for name, model in found.items())
+        if len(candidates) > 1:
+            fitted = " and ".join(f"{model} with {name}" for name, model in candidates.items())
             raise ValueError(f"{spelled(role)} must be given: {fitted} was fitted.")
-        columns[role] = next(iter(found))
+        columns[role] = next(iter(candidates))
     return columns
 
 

@@ -86,10 +86,10 @@ def best_first(scores: np.ndarray, qid: np.ndarray) -> tuple[np.ndarray, np.ndar
     >>> best_first(np.array([0.1, 0.9, 0.5]), np.array(["b", "b", "a"]))
     (array([1, 0, 2]), array([1, 2, 1]))
     """
-    groups, places = QueryGroups.from_qid(qid), np.arange(len(scores))
-    starts = groups.first_of(places)[groups.codes]
+    groups, rows_in_order = QueryGroups.from_qid(qid), np.arange(len(scores))
+    starts = groups.first_of(rows_in_order)[groups.codes]
     rows = np.lexsort((-scores, starts))  # keeps the order of rows with equal scores
-    return rows, places - np.searchsorted(starts[rows], starts[rows]) + 1
+    return rows, rows_in_order - np.searchsorted(starts[rows], starts[rows]) + 1
 
 
 def document_names(documents: RankingData) -> np.ndarray:
@@ -107,11 +107,11 @@ def document_names(documents: RankingData) -> np.ndarray:
 
 
 def _check_ids(format: str, *columns: np.ndarray) -> None:
-    """Refuse ids that would be more than a field of a line."""
-    for each in np.unique(np.concatenate([column.astype(str) for column in columns])).tolist():
-        if re.search(ENDS[format], each):
+    """Refuse ids that would not fit into one field of the output format."""
+    for value in np.unique(np.concatenate([column.astype(str) for column in columns])).tolist():
+        if re.search(ENDS[format], value):
             rule = f"ids must be without {ENDS_NAMED[format]} in format {format!r}"
-            raise ValueError(f"{rule}; got {quote(each)}.")
+            raise ValueError(f"{rule}; got {quote(value)}.")
 
 
 @contextlib.contextmanager

@@ -60,26 +60,26 @@ def report(
     reading = {"sparse": sparse} | columns
     test = shared.read_for(ranker, reporter, data, **named, **reading)
     files = {"model": model, "data": data, "baseline": baseline, "training data": train}
-    others: dict[str, Any] = {}
+    extra: dict[str, Any] = {}
     if baseline is not None:
-        others["baseline"], frame = str(baseline), as_frame(test.X)
+        extra["baseline"], frame = str(baseline), as_frame(test.X)
         if baseline.exists() or frame is None:
-            others["baseline"] = score_data(reporter, baseline, data, None, **reading)[0]
-        elif others["baseline"] not in frame.columns:
+            extra["baseline"] = score_data(reporter, baseline, data, None, **reading)[0]
+        elif extra["baseline"] not in frame.columns:
             raise ValueError(
                 f"--baseline must be a file or one of {frame.columns}; got {baseline}."
             )
     if train is not None:
-        others["train"] = tuple(shared.read_for(ranker, reporter, train, **reading))
+        extra["train"] = tuple(shared.read_for(ranker, reporter, train, **reading))
     if texts is not None:
         columns = {"ids of --texts": "id", "texts of --texts": "text"}
         ids, values = named_columns(texts, columns, columns.values())
-        others["texts"] = dict(zip(map(str, ids), map(str, values), strict=True))
+        extra["texts"] = dict(zip(map(str, ids), map(str, values), strict=True))
     with reporter.step("writing the report") as step:
         page = make_report(
             ranker,
             *test,
-            **others,
+            **extra,
             metrics=metric or (),
             document_names=document_names(test),
             title=f"{model.name} on {data.name}",

@@ -21,7 +21,7 @@ from treerank.parameters import check_arguments
 def features_of(items: Items, features: Any, *, query: str, document: str) -> Any:
     """Return the features of items; a missing or duplicate item in the table is an error.
 
-    ``features``, ``query`` and ``document`` are those of :func:`count_data`.
+    ``features``, ``query`` and ``document`` are as in :func:`count_data`.
     """
     X, table_items = _features_and_items(features, query, document)
     rows = table_items.rows_of(items)
@@ -150,6 +150,6 @@ def count_data(
     weight = np.concatenate([counts.clicked, counts.shown - counts.clicked])
     nonzero = np.flatnonzero(weight)
     y, row = nonzero < len(counts.item), nonzero % len(counts.item)
-    shown = counts.items.taking(counts.item[row])
-    X = features_of(shown, features, query=query, document=document)
-    return ClickData(X, y.astype(float), shown.query, counts.slot[row] + 1, weight[nonzero])
+    items = counts.items.taking(counts.item[row])
+    X = features_of(items, features, query=query, document=document)
+    return ClickData(X, y.astype(float), items.query, counts.slot[row] + 1, weight[nonzero])

@@ -138,7 +138,7 @@ class ClickCounts(Shown):
         return cls.of_keys(ordered[starts] >> 1, impressions, clicks, items, n_slots)
 
     def counts(self) -> Self:
-        """Return these counts, as :class:`ClickLog` returns those of its sessions."""
+        """Return these counts, as :meth:`ClickLog.counts` does for a log."""
         return self
 
     def of_items(self, items: np.ndarray) -> Self:
@@ -202,5 +202,5 @@ def shown_documents(
     items, n_slots = Items(query[first], np.arange(len(first))), int(position.max())
     key, count = np.unique(item * n_slots + position - 1, return_inverse=True)
     times = np.ones(len(item)) if weight is None else weight
-    shown, clicked = (np.bincount(count, each) for each in (times, times * clicked))
+    shown, clicked = (np.bincount(count, weights) for weights in (times, times * clicked))
     return first, ClickCounts.of_keys(key, shown, clicked, items, n_slots)

@@ -53,7 +53,7 @@ def jackknife_errors(
 def confidence_interval(
     value: float, error: float, n_groups: int, level: float, *, is_amount: bool
 ) -> Interval:
-    """Return the confidence interval of an estimate; that of a nonnegative amount is skewed."""
+    """Return the confidence interval of an estimate; it is skewed for nonnegative amounts."""
     half_width = float(stats.t.ppf((1 + level) / 2, n_groups - 1)) * error
     if is_amount and value > 0:
         ratio = half_width / value
@@ -176,7 +176,7 @@ def evaluate_from_log(
         Reward of a relevant document by position: the propensity of the position, so that the sum
         is the number of clicks; its DCG discount; 1 / position; or an array with the reward of each
         position from the first one. Other positions have no reward. A position at which the log
-        never shows a document, such as that of an ad, is skipped in the new ranking, too.
+        never shows a document, such as an ad slot, is skipped in the new ranking, too.
     propensities : array-like of shape (n_positions,), default=None
         Probability that users examine each position; ``None`` estimates them from the log.
     relevance : array-like of shape (n_candidates,), default=None
@@ -228,7 +228,7 @@ def evaluate_from_log(
     )
 
     def rewards(weights: np.ndarray, largest_ratio: float = clip) -> np.ndarray:
-        """Return each estimate by weighted sessions, minus that of the baseline if there is one."""
+        """Return each estimate by weighted sessions, minus the baseline's if there is one."""
         propensity, by_ranking = theta.of(weights), []
         for ranking in rankings:
             ranking = ranking.rewarded(_without(gaps, rewards_of_positions(reward, propensity)))
@@ -338,8 +338,8 @@ def _overlap(statistics: DocumentStatistics, covering: list[str]) -> float:
     ``covering`` are the estimators that also count documents that the log does not show.
     """
     reward = np.abs(statistics.reward) * statistics.n_sessions
-    shown = reward[statistics.exposure > 0]
-    share = float(shown.sum() / reward.sum()) if reward.any() else 1.0
+    shown_reward = reward[statistics.exposure > 0]
+    share = float(shown_reward.sum() / reward.sum()) if reward.any() else 1.0
     if share < 1 - _MOST_UNSHOWN:
         who = f"Only {quote(covering)} count them" if covering else "No estimate counts them"
         warn_user(

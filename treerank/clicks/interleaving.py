@@ -92,7 +92,7 @@ def team_draft(
     first, second : array-like
         Documents of each ranker, best first. Ids are equal as in Python: 2 and "2" are not.
     k : int, default=10
-        Length of the interleaved list, if the rankers have so many documents.
+        Length of the interleaved list; shorter if the rankers have fewer documents.
     random_state : int, RandomState instance or None, default=None
         Seed.
 
@@ -122,8 +122,9 @@ def team_draft(
                 chosen[remaining[team].pop(0)] = team
     documents = list(chosen)
     is_mixed = len({isinstance(document, str) for document in documents}) > 1
-    shown = np.array(documents, dtype=object if is_mixed else None)  # numbers would become text
-    return Interleaved(shown, np.array(list(chosen.values())))
+    # Numbers would become text in an array of both.
+    interleaved = np.array(documents, dtype=object if is_mixed else None)
+    return Interleaved(interleaved, np.array(list(chosen.values())))
 
 
 def _documents(name: str, values: ArrayLike) -> list[Any]:

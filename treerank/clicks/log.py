@@ -42,7 +42,7 @@ class ClickLog(Shown):
     """Sessions of shown documents and their clicks; made by :meth:`from_table`.
 
     A session is one list of results that a user saw, for one query, with one document per
-    position, counted from 1. Positions without a document, such as those of ads, and pages that the
+    position, counted from 1. Positions without a document, such as ad slots, and pages that the
     user did not see, are left out. An item is a pair of a query and a document. Include sessions
     without clicks: they show how often nothing was clicked.
 
@@ -51,7 +51,7 @@ class ClickLog(Shown):
     items : Items
         Query and document of each item.
     sessions : ndarray of shape (n_sessions,)
-        Session ids, those of the longest sessions first.
+        Session ids, longest sessions first.
     session : ndarray of shape (n_impressions,)
         Number of the session of each impression.
     position : ndarray of shape (n_impressions,)
@@ -225,7 +225,7 @@ class ClickLog(Shown):
     def taking(self, sessions: np.ndarray) -> Self:
         """Return the sessions of the given numbers, which may repeat, as in a bootstrap.
 
-        All items stay, so the numbers of items are those of the whole log.
+        All items stay, so items have the same numbers as in the whole log.
         """
         chosen = np.sort(sessions)  # which puts the longest first
         by_session = np.argsort(self.session, kind="stable")

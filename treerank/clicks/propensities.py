@@ -95,7 +95,7 @@ def estimate_propensities(log: ClickLog | ClickCounts) -> Propensities:
     -------
     Propensities of shape (n_positions,)
         An array with ``plot()``. The propensity of the first position that shows documents is 1.
-        Positions that never show one, such as those of ads, have NaN.
+        Positions that never show one, such as ad slots, have NaN.
 
     Examples
     --------
@@ -134,10 +134,10 @@ def _most_likely(counts: ClickCounts, propensities: np.ndarray) -> np.ndarray:
 class SessionPropensities:
     """Propensities of weighted sessions of a log, estimated unless they are given."""
 
-    def __init__(self, log: ClickLog, given: Any) -> None:
-        self.log, self.is_given = log, given is not None
+    def __init__(self, log: ClickLog, propensities: Any) -> None:
+        self.log, self.is_given = log, propensities is not None
         if self.is_given:
-            self.all_sessions = check_propensities(given, log.n_at > 0)
+            self.all_sessions = check_propensities(propensities, log.n_at > 0)
             return
         self.all_sessions = np.asarray(estimate_propensities(log))
         self.counts, self.positions = log.counts().without_gaps()
@@ -162,18 +162,18 @@ def check_propensities(propensities: Any, is_shown: np.ndarray) -> np.ndarray:
 
     NaN (unknown) is allowed for positions that show no documents (``is_shown`` is false).
     """
-    given, n = check_values("propensities", propensities), len(is_shown)
-    wrong = (given <= 0) | (given > 1)
-    refuse_where(wrong, given, "propensities must be above 0 and at most 1 at each position")
-    if len(given) < n:
+    values, n = check_values("propensities", propensities), len(is_shown)
+    wrong = (values <= 0) | (values > 1)
+    refuse_where(wrong, values, "propensities must be above 0 and at most 1 at each position")
+    if len(values) < n:
         raise ValueError(
-            f"propensities must have an entry for each of {n} positions; got {len(given)}."
+            f"propensities must have an entry for each of {n} positions; got {len(values)}."
         )
-    unknown = is_shown & np.isnan(given[:n])
+    unknown = is_shown & np.isnan(values[:n])
     if unknown.any():
         rule = "propensities must be known at each position that shows documents"
         raise ValueError(f"{rule}; got nan at position {int(np.argmax(unknown)) + 1}.")
-    return given[:n]
+    return values[:n]
 
 
 def _check_clicked(counts: ClickCounts) -> None:

@@ -14,7 +14,7 @@ relevance is estimated in three steps:
    :math:`c_i \sim \mathrm{Poisson}(e_i m_i u_q v_i)` and factors :math:`u` of the query and
    :math:`v` of the document that follow Gamma distributions of mean 1, the relevance is the
    posterior mean of :math:`m_i u_q v_i`. The shapes of both distributions are fitted by maximum
-   likelihood (empirical Bayes), so many clicks outweigh the features, and few do not.
+   likelihood (empirical Bayes), so that many clicks outweigh the features, and few do not.
 
 With **trust bias**, users click at position :math:`k` with probability
 :math:`\theta_k r + \varepsilon_k` [2]_. A document then has :math:`t_i = \sum_k n_{ik}
@@ -82,7 +82,7 @@ def gamma_shape(clicks: np.ndarray, expected: np.ndarray) -> float:
     return float(np.exp(minimize_scalar(loss, bounds=_LOG_SHAPES, method="bounded").x))
 
 
-#: Smallest propensity of a position relative to that of the first one.
+#: Smallest propensity of a position relative to the first position.
 _SMALLEST_PROPENSITY = 0.01
 
 

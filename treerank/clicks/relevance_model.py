@@ -49,7 +49,7 @@ class ClickShares(ListwiseLoss):
     >>> from treerank.objectives import make_objective
     >>> objective = make_objective([0.5, 0.5], loss=ClickShares(), sample_weight=[6, 2])
     >>> value, gradient, hessian = objective(np.zeros(2))
-    >>> bool(np.allclose(gradient, 0)), hessian  # shares equal those of the exposure
+    >>> bool(np.allclose(gradient, 0)), hessian  # the shares of clicks equal the shares of exposure
     (True, array([0.75, 0.75]))
     """
 

@@ -16,13 +16,13 @@ def check_clicks(click: object, n_rows: int | None = None) -> np.ndarray:
 
 def check_impressions(impressions: object, clicked: object) -> tuple[np.ndarray, np.ndarray]:
     """Return checked numbers of impressions and of clicks."""
-    shown = check_column("shown", impressions)  # type: ignore[arg-type]
+    n_shown = check_column("shown", impressions)  # type: ignore[arg-type]
     clicks = check_column("clicked", clicked)  # type: ignore[arg-type]
-    no_count = (shown != np.floor(shown)) | (shown < 1)
-    refuse_where(no_count, shown, "shown must be a whole number of at least 1")
-    wrong = (clicks != np.floor(clicks)) | (clicks < 0) | (clicks > shown)
+    no_count = (n_shown != np.floor(n_shown)) | (n_shown < 1)
+    refuse_where(no_count, n_shown, "shown must be a whole number of at least 1")
+    wrong = (clicks != np.floor(clicks)) | (clicks < 0) | (clicks > n_shown)
     refuse_where(wrong, clicks, "clicked must be a whole number from 0 to shown")
-    return shown, clicks
+    return n_shown, clicks
 
 
 def check_one_query(query: np.ndarray, groups: QueryGroups, session: np.ndarray) -> None:
@@ -54,9 +54,9 @@ def check_no_position_twice(
     twice = (np.diff(groups.codes[order]) == 0) & (np.diff(position[order]) == 0)
     if twice.any():
         row = order[1:][twice][0]
-        given = position[row] + first_position - 1
+        number = position[row] + first_position - 1
         raise ValueError(
-            f"position must have one document in a session; got {given} twice in session "
+            f"position must have one document in a session; got {number} twice in session "
             f"{_named(session, row)}. If positions begin anew on each page, or sessions in each "
             "query, name both columns, as in session=('session', 'page')."
         )

@@ -63,13 +63,13 @@ def simulate_clicks(
     groups = QueryGroups.from_qid(qid, len(y))
     scores = check_column("scores", scores, len(y))
     rng = check_random_state(random_state)
-    shown, scale = [], exploration * scores.std()
+    rows_by_query, scale = [], exploration * scores.std()
     for rows in groups.rows:
         drawn = rng.gumbel(size=(n_sessions, len(rows)))
         best_first = rows[np.argsort(-(scores[rows] + scale * drawn), axis=1)]
-        shown.append(best_first[:, :n_positions].ravel())
+        rows_by_query.append(best_first[:, :n_positions].ravel())
     lengths = np.repeat([min(n_positions, size) for size in groups.sizes], n_sessions)
-    document = np.concatenate(shown)
+    document = np.concatenate(rows_by_query)
     position = np.concatenate([np.arange(1, length + 1) for length in lengths])
     session = np.repeat(np.arange(len(lengths)), lengths)
     proba = noise + (1 - noise) * gain / max(gain.max(), 1.0)

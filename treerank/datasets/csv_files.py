@@ -1,6 +1,6 @@
 r"""CSV and TSV files: tables of text, which are read as Parquet files in memory.
 
-The first line names the columns. Types are those of the cells: a column is of numbers, of truth
+The first line names the columns. Types follow from the cells: a column is of numbers, of truth
 values or of dates if all its cells are, and of text otherwise. One of ids is of numbers if all are
 plain, and else of text: 007 is not 7. A cell without text, or with ``NA``, ``NaN``, ``None``,
 ``null``, ``\N``, ``#DIV/0!``, ``-``, ``--`` or ``?`` alone, is missing. A column of numbers with
@@ -163,7 +163,7 @@ def _delimiter_in(path):
 
 
 def _plain(ids):
-    """Return ids as numbers, if all of them are plain ones, and else as they are."""
+    """Return ids as integers if all of them are plain ones, and unchanged otherwise."""
     trimmed = compute.utf8_trim_whitespace(ids)
     for kind, plain in _PLAIN.items():
         if compute.all(compute.match_substring_regex(trimmed, plain)).as_py():
@@ -326,7 +326,7 @@ def _line_of(path, delimiter, row):
     with open_text(path) as text:
         lines = io.TextIOWrapper(text.stream, encoding="utf-8", errors="replace", newline="")
         reader = python_csv.reader(lines, delimiter=delimiter)
-        rows = (reader.line_num for cells in reader if cells)  # Arrow leaves out empty lines, too
+        rows = (reader.line_num for cells in reader if cells)  # Arrow skips empty lines, too
         line = next(islice(rows, row + 1, None), None)
         lines.detach()
     return line

@@ -1,7 +1,7 @@
 """Formats: the kinds of files that hold ranking data, by the suffix of the file's name.
 
 To add a format, write functions that read such a file, as a whole and in batches, and one that
-writes batches, and add a line for its suffix to ``FORMATS``.
+writes batches, and add an entry for its suffix to ``FORMATS``.
 """
 
 from pathlib import Path
@@ -57,7 +57,7 @@ def format_of(path: str | Path) -> FileFormat:
 def format_to_write(path: str | Path) -> FileFormat:
     """Return the format of a file to write; refuse a suffix that no format has.
 
-    A name without a suffix is that of a LETOR file.
+    A name without a suffix means a LETOR file.
 
     Examples
     --------
@@ -90,7 +90,7 @@ def format_names() -> str:
 def read_ranking_data(path: str | Path, **options: Any) -> RankingData:
     """Read a file of ranking data in the format that its name says.
 
-    Options are those of :func:`~treerank.datasets.letor.read_letor` and
+    Options are as in :func:`~treerank.datasets.letor.read_letor` and
     :func:`~treerank.datasets.parquet.read_parquet`. A format need not have those that are None or
     False.
 
@@ -120,7 +120,7 @@ def read_batches(path: str | Path, *, batch_size: int | None = None, **options: 
     batch_size : int, default=None
         About how many rows a batch has; ``None`` is as many as have four million numbers.
     **options
-        As those of :func:`~treerank.datasets.letor.read_letor`, but for ``sparse`` and ``dtype``,
+        As in :func:`~treerank.datasets.letor.read_letor`, but for ``sparse`` and ``dtype``,
         and of :func:`~treerank.datasets.parquet.read_parquet`.
 
     Returns

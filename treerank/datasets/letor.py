@@ -155,7 +155,7 @@ def _measured(path):
 
 
 def _parts(path, batch_size, n_features, comments, sparse=False, dtype=np.float64):
-    """Parse a file, a batch of at least so many rows at a time."""
+    """Yield the parsed rows of a file in batches of at least the given size."""
     with open_text(path) as text, ThreadPoolExecutor(threads_allowed()) as pool:
         size = text.expected_size if batch_size == math.inf else 0
         settings = text.name, n_features, sparse, dtype, comments, size, pool

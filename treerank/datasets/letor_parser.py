@@ -87,7 +87,7 @@ def _rows_at_once(text: bytes, largest: int) -> ParsedRows:
     is_entry = np.ones(len(starts), dtype=bool)
     is_entry[first] = is_entry[first + 1] = False
     colons = np.flatnonzero(letters == _COLON)
-    colons = np.delete(colons, np.searchsorted(colons, starts[first + 1]))  # those of query ids
+    colons = np.delete(colons, np.searchsorted(colons, starts[first + 1]))  # the colons after "qid"
     indices, values = _entries_at_once(letters, starts[is_entry], colons, ends[is_entry])
     last = ends[first + n_entries + 1]
     comments = _comments(_tokens(text, last, line_ends[np.searchsorted(line_ends, last)]))

@@ -15,14 +15,14 @@ from treerank.files.compression import TextBlock
 
 #: Bytes of text that one thread parses at a time.
 CHUNK_SIZE = 2**18
-#: A dense matrix may always have so many numbers, and else so many for each number in its file.
+#: Largest dense matrix: this many entries, or this many for each number in its file.
 _FREE_SIZE, _LARGEST_RATIO = 2**24, 100
 
 
 class LetorTable:
     """The rows that are parsed so far, by the threads of ``pool``.
 
-    ``name`` is that of the text, for messages, and ``expected_size`` its approximate number of
+    ``name`` is the name of the text for messages, and ``expected_size`` its approximate number of
     bytes, to reserve memory; 0 if it is not known. The others are arguments of ``read_letor``.
     """
 
@@ -39,7 +39,7 @@ class LetorTable:
         self._name, self._n_features, self._is_sparse = name, n_features, sparse
         self._dtype, self._expected_size, self._pool = dtype, expected_size, pool
         self.n_rows, self._width, self._size, self._n_entries = 0, int(n_features or 0), 0, 0
-        self._X = np.empty((0, self._width), dtype=dtype)  # with room below the rows
+        self._X = np.empty((0, self._width), dtype=dtype)  # with spare capacity below the rows
         self._y: list[np.ndarray] = []
         self._qids: list[np.ndarray] = []
         self._entries: list[tuple[np.ndarray, ...]] = []
@@ -63,10 +63,10 @@ class LetorTable:
         line = block.first_line + before.count(b"\n")
         start = before[before.rfind(b"\n") + 1 :]
         column = len(start.decode("utf-8", "replace")) + 1
-        shown = reprlib.repr(token.decode("utf-8", "replace")) if token else "the end of the row"
+        quoted = reprlib.repr(token.decode("utf-8", "replace")) if token else "the end of the row"
         example = " A row of a LETOR file is like '2 qid:7 1:0.5'." if line == 1 else ""
         location = f"{self._name}, line {line}, column {column}"
-        return ValueError(f"{location}: {rule}; got {shown}.{example}")
+        return ValueError(f"{location}: {rule}; got {quoted}.{example}")
 
     def _add(self, chunks: list[ParsedRows]) -> None:
         """Add the parsed rows of a block."""
@@ -96,7 +96,7 @@ class LetorTable:
         return values, (rows.indices - 1).astype(np.int32), rows.n_entries
 
     def _enlarged(self, n_kept: int) -> np.ndarray:
-        """Return the matrix with room for more rows, as many as the rest of the text may have."""
+        """Return the matrix with capacity for as many rows as the rest of the text may have."""
         # Reserved memory costs nothing until it is used, so the guess may be too high.
         to_come = max(1.5 if n_kept else 1.0, self._expected_size / self._size)
         n_rows = int(self.n_rows * (1.02 * to_come if to_come > 1 else 1))

@@ -2,12 +2,13 @@
 
 A path is a file or a folder of Parquet files with the same columns. Numbers become floats, and
 missing values become NaN. Columns of text and of categories stay what they are. A column
-``document`` holds ids of documents, and ``comment`` comments as those of LETOR files. The index of
+``document`` holds ids of documents, and ``comment`` comments as in LETOR files. The index of
 a pandas data frame is no feature, and neither are other columns named ``label`` or ``query``.
 """
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from datetime import date
 from functools import partial
 from inspect import signature
 from itertools import combinations
@@ -40,6 +41,7 @@ def read_parquet(
     document: str | None = None,
     drop: Sequence[str] | str = (),
     comments: bool = False,
+    days_since: str | date | None = None,
 ) -> RankingData:
     """Read a Parquet, CSV or TSV file, or a folder of Parquet files.
 
@@ -54,7 +56,7 @@ def read_parquet(
     query : str or None, default="query"
         Column of the query ids, of numbers, text or dates; with ``None`` all rows are one query.
     features : str or sequence of str, default=None
-        Columns of the features. ``None`` is all but those of label, query and document, those
+        Columns of the features. ``None`` is all columns but label, query and document, those
         named ``label``, ``query``, ``document`` and ``comment``, and the index of a pandas data
         frame. Integers and text named ``id``, ``doc_id``, ``sku`` or the like are then refused.
     document : str, default=None
@@ -63,6 +65,9 @@ def read_parquet(
         Columns that are no features.
     comments : bool, default=False
         Whether to keep the columns ``comment`` and ``document``, if they are there.
+    days_since : str or date, default=None
+        Makes features of columns of dates and times: the days since this date, with fractions;
+        missing ones are NaN. Times without a zone are taken for UTC. ``None`` refuses them.
 
     Returns
     -------
@@ -86,7 +91,7 @@ def read_parquet(
     >>> X.column_names, y, qid
     (['feature_1', 'feature_2'], array([2., 0.]), array(['q7', 'q7'], dtype='<U2'))
     """
-    files = _opened(path, label, query, features, document, drop, comments)
+    files = _opened(path, label, query, features, document, drop, comments, days_since)
     return _data(files, comments, files.n_rows, files.columns)
 
 
@@ -105,8 +110,9 @@ def read_csv(path: str | Path, **options: Any) -> RankingData:
     unknown = [name for name in options if name not in signature(read_parquet).parameters]
     if unknown:
         raise TypeError(
-            f"read_csv has no {unknown[0]}; it takes label, query, features, document, drop and "
-            "comments, and sees whether cells end at commas, semicolons, tabs or bars."
+            f"read_csv has no {unknown[0]}; it takes label, query, features, document, drop, "
+            "comments and days_since, and sees whether cells end at commas, semicolons, tabs or "
+            "bars."
         )
     return read_parquet(path, **options)
 
@@ -120,6 +126,7 @@ def parquet_batches(
     document: str | None = None,
     drop: Sequence[str] | str = (),
     comments: bool = False,
+    days_since: str | date | None = None,
     batch_size: int | None = None,
     share: tuple[int, int] = (0, 1),
 ) -> Batches:
@@ -135,11 +142,11 @@ def parquet_batches(
     >>> [batch.y for batch in parquet_batches(path, batch_size=2)]
     [array([2., 0.]), array([1.])]
     """
-    files = _opened(path, label, query, features, document, drop, comments)
+    files = _opened(path, label, query, features, document, drop, comments, days_since)
     return Batches(partial(_batches, files, comments, batch_size, share))
 
 
-def _opened(path, label, query, features, document, drop, comments):
+def _opened(path, label, query, features, document, drop, comments, days_since):
     """Open files; refuse a column that would be two things."""
     roles = {"label": label, "query": query, "document": document}
     for (role, name), (other, other_name) in combinations(roles.items(), 2):
@@ -152,7 +159,8 @@ def _opened(path, label, query, features, document, drop, comments):
             raise ValueError(f"{rule}; got {name!r}.")
         if count > 1:
             raise ValueError(f"features must name a column once; got {name!r} {count} times.")
-    return ParquetFiles.open(path, label, query, features, document, drop, comments)
+    settings = {"comments": comments, "days_since": days_since}
+    return ParquetFiles.open(path, label, query, features, document, drop, **settings)
 
 
 def _batches(files, comments, batch_size, share):
@@ -199,7 +207,7 @@ def write_parquet(
     Parameters
     ----------
     path, y, qid
-        As those of :func:`~treerank.datasets.letor.write_letor`.
+        As in :func:`~treerank.datasets.letor.write_letor`.
     X : array-like, data frame or sparse matrix of shape (n_documents, n_features)
         Features. Columns without names are ``feature_1``, ``feature_2`` and so on.
     comments : array-like of str of shape (n_documents,), default=None

@@ -9,13 +9,14 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from pyarrow import types
+from pyarrow import compute, types
 
 from treerank.checks import quote
 from treerank.datasets.csv_files import column_error, csv_as_parquet, csv_header, is_csv
@@ -29,7 +30,7 @@ from treerank.spelling import has_spelling, spelled
 RESERVED = ("label", "query", "comment", "document")
 #: Bytes of a column that are buffered while a file is read in batches.
 _BUFFER_SIZE = 2**18
-#: About so many bytes of columns are read at a time, beside the matrix that they are copied to.
+#: Approximate size in bytes of the columns that are read at a time, besides the matrix itself.
 _GROUP_BYTES = 2**25
 _OTHER_NAMES = " The name of a CSV file ends in .csv or .tsv, that of a LETOR file in .txt."
 _ERRORS = (pa.ArrowException, OSError, ValueError, KeyError)
@@ -58,6 +59,7 @@ class ParquetFiles:
     query: str | None
     document: str | None
     comment: str | None
+    epoch: datetime | None = None
 
     @classmethod
     def open(
@@ -71,13 +73,15 @@ class ParquetFiles:
         comments: bool = False,
         arguments: Mapping[str, str] | None = None,
         ids: Collection[str] | None = None,
+        days_since: str | date | None = None,
     ) -> Self:
         """Open a file, or the files ``*.parquet`` of a folder in the order of their names.
 
-        ``arguments`` are what users write to name a column, by the column, for messages. ``ids``
-        are columns of ids; by default, those of queries and documents. All others are those of
+        ``arguments`` maps columns to the argument that named them, for messages. ``ids`` are the
+        columns of ids, by default of queries and documents. All other parameters are as in
         :func:`~treerank.datasets.parquet.read_parquet`.
         """
+        epoch = None if days_since is None else _epoch(days_since)
         chosen = [features] if isinstance(features, str) else features
         standard = {"document", "comment"}.difference(chosen or ()) | {query, document}
         id_columns = {name for name in (standard if ids is None else ids) if name is not None}
@@ -101,7 +105,9 @@ class ParquetFiles:
         chosen = [name for name in chosen if name not in dropped]
         kept = comments and "comment" in schema.names and is_text(schema.field("comment").type)
         comment = "comment" if kept else None
-        opened = cls(files, schema, chosen, label, query, document, comment)
+        opened = cls(files, schema, chosen, label, query, document, comment, epoch)
+        if epoch is not None:
+            opened = replace(opened, schema=opened._in_days(schema.empty_table()).schema)
         if opened.n_rows == 0:
             raise ValueError(f"{path}: a table must have rows; got none.")
         opened._check_columns(first, dropped, arguments or {})
@@ -109,7 +115,7 @@ class ParquetFiles:
             opened._refuse_ids(first)
         free = {*schema.names} - {label, query, *chosen}
         if comments and document is None and "document" in free:
-            return replace(opened, document="document")  # may be of any type: nobody asked for it
+            return replace(opened, document="document")  # of any type: no argument named it
         return opened
 
     @property
@@ -126,9 +132,9 @@ class ParquetFiles:
         return np.float32 if exact and any(map(types.is_floating, numbers)) else np.float64
 
     def columns(self, names: Sequence[str]) -> Iterator[pa.ChunkedArray]:
-        """Yield whole columns; so many at a time are read as have about ``_GROUP_BYTES`` bytes.
+        """Yield whole columns, read in groups of about ``_GROUP_BYTES`` bytes.
 
-        Whoever opens a file reads the names of all its columns, so it is opened once for a group.
+        Opening a file parses the metadata of all its columns, so each is opened once per group.
         """
         n_threads = threads_allowed()
         for group in self._column_groups(names, n_threads):
@@ -159,7 +165,7 @@ class ParquetFiles:
             table = table.select([*dict.fromkeys(names)])  # one that is missing is an error
         _check_length(path, len(table), file.metadata.num_rows)
         self._check_values(path, table)
-        return table
+        return self._in_days(table)
 
     def batches(
         self, names: Sequence[str], batch_size: int, share: tuple[int, int] = (0, 1)
@@ -177,10 +183,19 @@ class ParquetFiles:
                     table = pa.Table.from_batches([batch]).select([*dict.fromkeys(names)])
                     self._check_values(path, table, n_rows)
                     n_rows += len(table)
-                    yield table
+                    yield self._in_days(table)
             expected = sum(file.metadata.row_group(group).num_rows for group in groups)
             _check_length(path, n_rows, expected)
         pa.default_memory_pool().release_unused()  # which may be as large as a group of rows
+
+    def _in_days(self, table: pa.Table) -> pa.Table:
+        """Return a table in which features that are dates are days since the epoch, if given."""
+        for index, name in enumerate(table.column_names):
+            column = table.column(index)
+            is_date = types.is_date(column.type) or types.is_timestamp(column.type)
+            if is_date and self.epoch is not None and self.role_of(name) == "feature":
+                table = table.set_column(index, name, _days(column, self.epoch))
+        return table
 
     def _check_values(self, path: str, table: pa.Table, first_row: int = 0) -> None:
         """Refuse damaged text, infinite labels and missing query ids."""
@@ -190,7 +205,7 @@ class ParquetFiles:
                 column.validate(full=True)
             if role == "feature":
                 continue
-            if role == "label":  # a missing label says that nobody has judged a document
+            if role == "label":  # a missing label means that the document is unjudged
                 labels = as_floats(column, np.float64)
                 wrong, rule = np.isinf(labels), "be finite"
                 if types.is_integer(column.type):  # larger ones would be rounded
@@ -204,7 +219,7 @@ class ParquetFiles:
                 raise column_error(path, name, f"{subject} {rule}; got {cell}.")
 
     def role_of(self, name: str) -> str:
-        """Return what a column is for."""
+        """Return the role of a column: "label", "query", "document" or "feature"."""
         roles = {self.label: "label", self.query: "query", self.document: "document"}
         return roles.get(name, "feature")
 
@@ -245,6 +260,10 @@ class ParquetFiles:
                 rule = _RULES.get(role, "numbers, text or dates")
                 drop = "drop it" if has_spelling("drop") else "drop it by `treerank convert`"
                 advice = f" Convert the column to numbers, such as days, or {drop}."
+                is_date = types.is_date(kind) or types.is_timestamp(kind)
+                if is_date and not arguments and has_spelling("days_since"):
+                    days = spelled("days_since", "2026-01-01")
+                    advice = f" Write {days} for the number of days since then, or {drop}."
                 advice = advice if role == "feature" else ""
                 raise column_error(path, name, f"must hold {rule}; got {kind_name(kind)}.{advice}")
         if not self.features:
@@ -333,6 +352,30 @@ def _cell_bytes(kind: pa.DataType) -> int:
 
 #: What a column must hold, by what it is for; ids are more than these.
 _RULES = {"label": "numbers", "feature": "numbers, text or categories"}
+
+
+def _epoch(days_since: str | date) -> datetime:
+    """Return a date, as text or not, as a time in UTC."""
+    try:
+        value = days_since
+        if isinstance(value, str):
+            value = datetime.fromisoformat(value)
+        if not isinstance(value, datetime):
+            value = datetime(value.year, value.month, value.day)
+    except (AttributeError, ValueError) as error:
+        raise ValueError(
+            f"days_since must be a date such as '2026-01-01'; got {days_since!r}."
+        ) from error
+    return value.astimezone(UTC) if value.tzinfo else value.replace(tzinfo=UTC)
+
+
+def _days(column: pa.ChunkedArray, epoch: datetime) -> pa.ChunkedArray:
+    """Return dates and times as days since an epoch; times without a zone are taken for UTC."""
+    zone = column.type.tz if types.is_timestamp(column.type) else None
+    times = column.cast(pa.timestamp("us", zone), safe=False).cast(pa.int64())
+    start = (epoch - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)
+    since = compute.subtract(times, pa.scalar(start, pa.int64()))
+    return compute.divide(since.cast(pa.float64()), 86_400e6)
 
 
 def _is_allowed(role, kind):

@@ -45,9 +45,9 @@ class Qrels(NamedTuple):
         return html_of(self._shown())
 
     def labels_of(self, qid: ArrayLike, doc_ids: ArrayLike, *, unjudged: float = 0.0) -> np.ndarray:
-        """Return the labels of documents, such as those of a run; NaN says "not judged" later on.
+        """Return the labels of documents, such as a run's; downstream, NaN means "not judged".
 
-        With them, metrics are those of the ranked documents alone. trec_eval also counts judged
+        With them, metrics are computed on the ranked documents alone. trec_eval also counts judged
         documents that are not in the run.
         """
         label_of: dict[tuple[str, str], float] = {}

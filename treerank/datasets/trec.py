@@ -144,18 +144,18 @@ def finite_number(value: Any) -> float | None:
 def _words(name: str, values: ArrayLike, n: int) -> list[str]:
     """Return names as text; refuse what a line of words cannot hold."""
     words = texts_of(name, values, n)
-    for word, given in zip(words, np.array(values, object), strict=True):  # text loses a last NUL
-        if word.split() != [word] or "\0" in f"{word}{given}":
-            raise ValueError(f"{name} must be words without spaces or NUL; got {quote(given)}.")
+    for word, value in zip(words, np.array(values, object), strict=True):  # text loses a last NUL
+        if word.split() != [word] or "\0" in f"{word}{value}":
+            raise ValueError(f"{name} must be words without spaces or NUL; got {quote(value)}.")
         if word.encode("utf-8", "replace").decode("utf-8") != word:  # half of a pair of UTF-16
-            raise ValueError(f"{name} must be text in UTF-8; got {quote(given)}.")
+            raise ValueError(f"{name} must be text in UTF-8; got {quote(value)}.")
     return words
 
 
 def _columns(
     path: Path, n_fields: int, field_numbers: tuple[int, int, int]
 ) -> tuple[Any, Any, Any]:
-    """Return two columns of text and one of numbers, by their field numbers in a line."""
+    """Return two columns of text and one of numbers, by the indexes of their fields."""
     rows = list[tuple[str, str, float]]()
     with open_text(path) as text:
         for number, line in enumerate(text.stream, 1):

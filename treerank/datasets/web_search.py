@@ -187,7 +187,7 @@ def _drawn_searches(n_queries, qid, rng):
     intent = 1 / (1 + np.exp(-1.5 * lean))
     sharpness = np.exp(0.4 * rng.standard_normal(n_queries))
     ease = 0.9 * rng.standard_normal(n_queries) - 6.0 * hopeless
-    return Searches(*(each[qid] for each in (n_terms, rarity, intent, sharpness, ease)))
+    return Searches(*(values[qid] for values in (n_terms, rarity, intent, sharpness, ease)))
 
 
 def _drawn_pages(qid, rng):

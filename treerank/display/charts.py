@@ -27,7 +27,7 @@ class Intervals:
     x : str
         Label of the axis.
     reference : float or None, default=0.0
-        Value at which a line is drawn.
+        Value of the reference line.
     title : str, default=""
         Title.
 
@@ -59,7 +59,7 @@ class Intervals:
         return np.asarray((self.low > self.reference) | (self.high < self.reference))
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw the chart by Matplotlib, and return the Axes."""
+        """Draw the chart with Matplotlib, and return the Axes."""
         from treerank.display.drawing import draw_intervals
 
         return draw_intervals(self, ax)
@@ -104,7 +104,7 @@ class Curves:
     has_points : bool, default=True
         Whether each point has a mark.
     are_shares : bool, default=False
-        Whether both axes are shares, from 0 to 1, with a line on which they are equal.
+        Whether both axes are shares, from 0 to 1, with the diagonal drawn.
     from_zero : bool, default=False
         Whether the y axis begins at 0.
     title : str, default=""
@@ -126,7 +126,7 @@ class Curves:
     title: str = ""
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw the chart by Matplotlib, and return the Axes."""
+        """Draw the chart with Matplotlib, and return the Axes."""
         from treerank.display.drawing import draw_curves
 
         return draw_curves(self, ax)
@@ -170,7 +170,7 @@ class Waterfall:
         return float(np.sum(self.parts))
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw the chart by Matplotlib, and return the Axes."""
+        """Draw the chart with Matplotlib, and return the Axes."""
         from treerank.display.drawing import draw_waterfall
 
         return draw_waterfall(self, ax)

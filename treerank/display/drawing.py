@@ -1,9 +1,8 @@
 """Drawing: charts on the Axes of Matplotlib, an optional package.
 
-A figure that is made here is transparent, and its text is of a gray that can be read on white and
-on black; Axes that are given keep their look. No setting of Matplotlib is changed. The colors are
-those of Okabe and Ito, which the color-blind can tell apart; curves also differ in their marks
-and dashes.
+New figures are transparent, with text in a gray that is readable on white and on black; Axes that
+you pass keep their look. No Matplotlib setting is changed. The colors are the palette of Okabe and
+Ito, which is safe for color-blind readers; curves also differ in their marks and dashes.
 """
 
 from typing import Any
@@ -21,7 +20,7 @@ GRAY = "#7a7a7a"
 _MARKS, _DASHES = "osD^vP", ("-", "--", "-.", ":")
 #: Longest name at an axis, and in a title.
 _LONGEST_NAME, _LONGEST_TITLE = 32, 70
-#: Names are shown as they are, whatever dollars and backslashes they hold.
+#: Names are shown literally, even with dollars and backslashes.
 _AS_IT_IS: dict[str, Any] = {"parse_math": False, "usetex": False}
 
 
@@ -74,7 +73,7 @@ def draw_curves(chart: Curves, ax: Any = None) -> Any:
 
 
 def draw_waterfall(chart: Waterfall, ax: Any = None) -> Any:
-    """Draw a bar for each part, from the end of the one before, and a line at the total."""
+    """Draw a bar for each part, from the end of the previous bar, and mark the total."""
     ax = _axes(ax, height=1.4 + 0.32 * max(len(chart.names), 2))
     _label(ax, chart.title, x=chart.x)
     if _is_empty(ax, chart.names):
@@ -105,7 +104,7 @@ def draw_waterfall(chart: Waterfall, ax: Any = None) -> Any:
 
 
 def _axes(ax: Any, height: float = 4.0) -> Any:
-    """Return the given Axes, or those of a new, transparent figure of pyplot."""
+    """Return the given Axes, or the Axes of a new, transparent pyplot figure."""
     with naming_the_extra("plot"):
         import matplotlib  # noqa: F401
     if ax is not None:
@@ -134,7 +133,7 @@ def _label(ax: Any, title: str, **labels: str) -> None:
 
 
 def _is_empty(ax: Any, shown: Any) -> bool:
-    """Say so in the middle where there is nothing to draw."""
+    """Write a note into the middle of the Axes if there is nothing to draw."""
     if len(shown):
         return False
     ax.set(xticks=[], yticks=[])

@@ -17,7 +17,7 @@ _LONGEST = 1000
 class Shown:
     """A value that shows itself as a sentence or as a small table.
 
-    A subclass returns either by ``_shown``. Dataclasses need ``repr=False``.
+    A subclass returns the sentence or the table from ``_shown``; dataclasses need ``repr=False``.
 
     Examples
     --------

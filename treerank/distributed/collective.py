@@ -71,7 +71,7 @@ class Collective(Workers):
     def gather_json(self, value: Any) -> list[Any]:
         """Return a small value of each worker that JSON knows."""
         data = np.frombuffer(json.dumps(value).encode(), dtype=np.uint8)
-        return [json.loads(each.tobytes()) for each in self.gather(data)]
+        return [json.loads(encoded.tobytes()) for encoded in self.gather(data)]
 
 
 def _reduced(values: np.ndarray, operation: collective.Op) -> np.ndarray:

@@ -60,8 +60,8 @@ class FrameColumns:
         if not features or not all(isinstance(name, str) for name in features):
             rule = "frame must have columns of features, whose names are text"
             raise ValueError(f"{rule}; got {quote(features)}.")
-        given = {argument: name for argument, name in weights.items() if name is not None}
-        return cls(label, query, given, features)
+        weight_columns = {argument: name for argument, name in weights.items() if name is not None}
+        return cls(label, query, weight_columns, features)
 
     @property
     def of_training(self) -> list[str]:

@@ -163,8 +163,8 @@ class _Fit:
 
     def _holders(self, partitions: Sequence[Any]) -> list[str]:
         """Return a worker for each partition: the one that holds it, so that rows move once."""
-        places = self.client.who_has(partitions)
-        held = [next(iter(places[future.key]), "") for future in partitions]
+        workers_of = self.client.who_has(partitions)
+        held = [next(iter(workers_of[future.key]), "") for future in partitions]
         free = [worker for worker in self.workers if worker not in held]
         holders: list[str] = []
         for worker in held:
@@ -218,7 +218,7 @@ class _Fit:
 
     def end(self) -> None:
         """Free the workers."""
-        with suppress(Exception):  # what happened before is told
+        with suppress(Exception):  # the earlier error is reported
             self.client.cancel(self.futures, force=True)
             self.client.unsubscribe_topic(self.key)
             alive = self.client.sync(self.client.scheduler.ncores, callback_timeout=_ANSWER)
@@ -278,7 +278,7 @@ def _unless(is_given_up: Callable[[], bool], function: Callable[[], T]) -> T:
     """Return the result of a function, or raise an error once it is given up.
 
     Inside the collective, a worker waits for one that has died as long as for one that is late, and
-    cannot be told to stop. So it waits in a thread of its own, and that of Dask is free again.
+    cannot be told to stop. So it waits in a thread of its own, and Dask's thread is free again.
     """
     future: Future[T] = Future()
 

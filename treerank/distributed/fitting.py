@@ -41,7 +41,7 @@ def fit(
     client: Any = None,
     encrypted: bool = True,
 ) -> Any:
-    """Fit a ranker to a data frame of Dask or Spark; the model is that of one machine, bit for bit.
+    """Fit a ranker to a data frame of Dask or Spark; the same model as on one machine.
 
     The engine of the frame reads its partitions and shuffles the rows by query, from worker to
     worker: rows may be in any partitions, and never pass the client. Then each worker grows the
@@ -102,9 +102,9 @@ def fit(
     if n_workers is not None:
         check_count("n_workers", n_workers)
     weights = {"sample_weight": sample_weight, "query_weight": query_weight}
-    given = {"label": label, "query": query, "document": document} | weights
+    columns_by_argument = {"label": label, "query": query, "document": document} | weights
     drop = [drop] if isinstance(drop, str) else drop
-    for argument, column in (*given.items(), *(("drop", column) for column in drop)):
+    for argument, column in (*columns_by_argument.items(), *(("drop", column) for column in drop)):
         if column is not None:
             check_column_name(argument, column)
     dropped = {"document": [] if document is None else [document], "drop": drop}

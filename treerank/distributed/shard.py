@@ -65,7 +65,7 @@ class Task:
 class Outcome(NamedTuple):
     """What a worker returns.
 
-    ``model`` are the bytes of a model file, or none: that of one worker is enough. ``report`` is
+    ``model`` are the bytes of a model file, or none: one from one worker is enough. ``report`` is
     JSON, with the error, if any, and the warnings.
     """
 
@@ -154,8 +154,8 @@ def _fit(task: Task, ranker: Any, frame: Any, eval_frame: Any, workers: Collecti
 def _refuse_other_versions(workers: Collective) -> None:
     """Refuse workers that may compute other numbers."""
     versions = [treerank.__version__, version("xgboost"), np.__version__]
-    first, *others = workers.gather_json(versions)
-    for versions in others:
+    first, *other_versions = workers.gather_json(versions)
+    for versions in other_versions:
         if versions != first:
             raise RuntimeError(
                 "All workers must have the same versions of treerank, xgboost and numpy; got "

@@ -65,9 +65,9 @@ def fit_frames(
     if eval_frame is not None:
         held_out = eval_frame.select(*map(_quoted, columns.of_evaluation))
         rows = _marked(rows, False).unionByName(_marked(held_out, True), allowMissingColumns=True)
-    whole = _numbered(rows.repartition(n, _quoted(columns.query)))
+    partitioned = _numbered(rows.repartition(n, _quoted(columns.query)))
     work = partial(_fit_here, task, n, eval_frame is not None)
-    fitted = whole.mapInArrow(work, "model binary, report string", barrier=True)
+    fitted = partitioned.mapInArrow(work, "model binary, report string", barrier=True)
     try:
         outcomes = _collected(session, fitted)
     except Exception as error:
@@ -160,10 +160,10 @@ def _death(text: str) -> RuntimeError:
     if raised is not None:  # before or after the fit itself, such as a package that is not there
         return RuntimeError(f"A task of the fit failed on a worker of Spark: {raised[1].strip()}")
     reason = re.search(r"(ExecutorLostFailure[^\n]*|[^\n]*(?:crashed|exited|EOF)[^\n]*)", text)
-    told = "" if reason is None else f" Spark says: {reason[0].strip()[:300]}"
+    reason_text = "" if reason is None else f" Spark says: {reason[0].strip()[:300]}"
     return RuntimeError(
         "Every worker must live until the fit is done; Spark has lost one, often because it had "
-        f"too little memory; the log of that worker tells why.{told}"
+        f"too little memory; the log of that worker tells why.{reason_text}"
     )
 
 
@@ -197,7 +197,7 @@ def _fit_here(
 
 
 def _tables(task: Task, rows: list[pa.RecordBatch], has_eval_set: bool) -> tuple[Any, Any]:
-    """Return the rows of a task as tables, those of training and those that are held out."""
+    """Return the training rows and the held-out rows of a task as tables."""
     columns = task.columns
     types = {name: pa.string() for name in columns.categories}
     empty = {name: pa.array([], types.get(name, pa.float64())) for name in columns.of_training}

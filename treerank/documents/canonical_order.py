@@ -60,7 +60,8 @@ def order_by_hashes(
     first[queries] = starts[:-1]
     order = np.empty(len(hashes), dtype=np.int64)
     _sort_by_query(np.argsort(hashes), groups.codes, first, order)
-    return QueryGroups(order, starts), sums[queries]
+    ids = None if groups.ids is None else groups.ids[queries]
+    return QueryGroups(order, starts, ids), sums[queries]
 
 
 def row_hashes(X: Any, *columns: np.ndarray | None) -> np.ndarray:

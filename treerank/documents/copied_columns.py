@@ -49,15 +49,15 @@ def warn_of_copies_by_row(estimator: Any, X: Any, by_row: Mapping[str, Any]) -> 
     """Warn of each column that holds what else is given by row, such as weights; None is not."""
     if X.shape[0] < _MANY or not isinstance(X, np.ndarray):
         return
-    for name, given in by_row.items():
-        values = np.asarray(given)
+    for name, column in by_row.items():
+        values = np.asarray(column)
         if values.shape != X.shape[:1] or values.dtype.kind not in "iuf":  # refused later, if wrong
             continue
-        known = ~np.isnan(values)
-        if known.all():
+        is_known = ~np.isnan(values)
+        if is_known.all():
             _warn_of_copies(estimator, X, name, values)
-        elif known.sum() >= _MANY:
-            _warn_of_copies(estimator, X[known], name, values[known], "judged rows")
+        elif is_known.sum() >= _MANY:
+            _warn_of_copies(estimator, X[is_known], name, values[is_known], "judged rows")
 
 
 def _warn_of_copies(estimator, X, name, values, rows="rows"):

@@ -84,7 +84,7 @@ class EvalSet:
         rows, groups = self.documents, self.groups
         if rows.is_shard:
             numbers = rows.numbers_of(groups.n_queries)
-            groups = QueryGroups.from_qid(rows.of_all(numbers[groups.codes]))
+            groups = QueryGroups.from_codes(rows.of_all(numbers[groups.codes]))
         return rows.of_all(scores), rows.of_all(self.y), groups
 
     def judged(self) -> Self:
@@ -268,7 +268,7 @@ def _joined(groups: Sequence[QueryGroups]) -> QueryGroups:
     n_queries = [group.n_queries for group in groups]
     offsets = np.cumsum(n_queries) - n_queries
     codes = [group.codes + offset for group, offset in zip(groups, offsets, strict=True)]
-    return QueryGroups.from_qid(np.concatenate(codes))
+    return QueryGroups.from_codes(np.concatenate(codes))
 
 
 def parts_of_eval_set(eval_set: Any, name: str = "eval_set") -> tuple[Any, Any, Any]:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from treerank.checks import is_whole, quote
-from treerank.documents.queries import QueryGroups, check_qid
+from treerank.documents.queries import QueryGroups, check_qid, objects
 
 
 def check_ids(name: str, values: Any, n_rows: int | None = None) -> np.ndarray:
@@ -25,7 +25,8 @@ def check_ids(name: str, values: Any, n_rows: int | None = None) -> np.ndarray:
     (array(['a', 'b'], dtype='<U1'), array([7., 2.]))
     """
     codes = check_qid(values, n_rows, name=name)
-    ids = np.asarray(values)
+    are_tuples = isinstance(values, list | tuple) and tuple in set(map(type, values))
+    ids = objects(values) if are_tuples else np.asarray(values)
     ids = np.asarray(ids.tolist()) if ids.dtype.kind == "T" else ids
     are_numbered = codes.dtype.kind == "i" and ids.dtype.kind in "SU"
     if are_numbered and len({*ids.tolist()}) <= codes.max(initial=-1):  # such as 1 and "1"
@@ -94,13 +95,19 @@ def hashes_of(ids: Iterable[Any]) -> np.ndarray:
     2
     """
     # Text may hold a lone surrogate, such as of a file in Latin-1.
-    texts = (_text_of(value).encode(errors="surrogatepass") for value in ids)
+    texts = (text_of_id(value).encode(errors="surrogatepass") for value in ids)
     digests = b"".join(blake2b(text, digest_size=8).digest() for text in texts)
     return np.frombuffer(digests, dtype="<u8").astype(np.uint64)
 
 
-def _text_of(value: Any) -> str:
-    """Return the text of an id to hash; equal ids have equal texts."""
+def text_of_id(value: Any) -> str:
+    """Return a text that is the same for equal ids alone; 1 and 1.0 are, 1 and "1" are not.
+
+    Examples
+    --------
+    >>> text_of_id(7), text_of_id(7.0), text_of_id("7"), text_of_id((7, "a"))
+    ('number 7', 'number 7', 'str 7', "tuple ['number 7', 'str a']")
+    """
     kind = type(value)  # the usual kinds first: the checks below take longer than the hash
     if kind is str or kind is np.str_:
         return f"str {value}"
@@ -113,4 +120,6 @@ def _text_of(value: Any) -> str:
     if isinstance(value, Real):
         is_whole = isinstance(value, int | np.integer) or float(value).is_integer()
         return f"number {int(value) if is_whole else float(value)}"  # type: ignore[call-overload]
+    if isinstance(value, tuple):
+        return f"tuple {[text_of_id(part) for part in value]}"
     return f"{kind.__name__.removesuffix('_')} {value}"

@@ -81,8 +81,8 @@ def check_labels(
         labels = column_or_1d(y, input_name=name, warn=True)
         labels = check_column(name, labels, n_documents, some_unjudged=some_unjudged)
         frame = as_frame(y, name)
-        given = y if frame is None else frame[frame.columns[0]].to_native()
-        refuse_rounded(name, given, labels)
+        original = y if frame is None else frame[frame.columns[0]].to_native()
+        refuse_rounded(name, original, labels)
     return labels
 
 

@@ -6,7 +6,7 @@ the rows, so every splitter, pipeline and shuffle would break them.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Real
 from typing import Any
@@ -30,16 +30,20 @@ class QueryGroups(RenamedMembers, Shown):
         query, which saves memory.
     indptr : ndarray of shape (n_queries + 1,)
         The rows of query ``q`` are ``order[indptr[q]:indptr[q + 1]]``.
+    ids : ndarray of shape (n_queries,) or None
+        Id of each query as the user passed it; ``None`` where ids are not known, as of groups that
+        were made from numbers of queries.
 
     Examples
     --------
     >>> groups = QueryGroups.from_qid(["b", "a", "b"])
-    >>> groups.order, groups.indptr
-    (array([1, 0, 2]), array([0, 1, 3]))
+    >>> groups.order, groups.indptr, groups.ids.tolist()
+    (array([1, 0, 2]), array([0, 1, 3]), ['a', 'b'])
     """
 
     permutation: np.ndarray | None
     indptr: np.ndarray
+    ids: np.ndarray | None = None
 
     def _shown(self) -> str:
         return f"QueryGroups({self.n_documents} documents, {self.n_queries} queries)"
@@ -61,7 +65,13 @@ class QueryGroups(RenamedMembers, Shown):
             return qid
         if qid is None:
             return cls(None, np.array([0, n_documents]))
-        qid = check_qid(qid, n_documents)
+        values = _as_ids("qid", qid)
+        groups = cls.from_codes(check_qid(values, n_documents))
+        return replace(groups, ids=groups.first_of(values))
+
+    @classmethod
+    def from_codes(cls, qid: np.ndarray) -> "QueryGroups":
+        """Group rows by numbers that are equal where query ids are, which are not known."""
         changes = qid[1:] != qid[:-1]
         if 2 * np.count_nonzero(changes) < len(qid):  # mostly runs: sort the runs, not the rows
             starts = np.append(0, np.flatnonzero(changes) + 1)[: len(qid)]
@@ -136,7 +146,9 @@ class QueryGroups(RenamedMembers, Shown):
 
     def take(self, rows: np.ndarray) -> "QueryGroups":
         """Return the groups of some rows, whose indices become 0, 1, 2 and so on."""
-        return QueryGroups.from_qid(self.codes[rows])
+        codes = self.codes[rows]
+        taken = QueryGroups.from_codes(codes)
+        return taken if self.ids is None else replace(taken, ids=self.ids[taken.first_of(codes)])
 
 
 #: A query of fewer documents is no surprise.
@@ -221,7 +233,10 @@ def _as_ids(name, qid):
     """Return ids as an array of numbers, dates, text of a fixed width or objects."""
     refuse_masked(name, qid)
     is_list = isinstance(qid, list | tuple)
-    values = None if is_list and not set(map(type, qid)) <= {int} else np.asarray(qid)
+    types = set(map(type, qid)) if is_list else set()
+    if tuple in types:
+        return objects(qid)
+    values = None if is_list and not types <= {int} else np.asarray(qid)
     # numpy makes text of the 1 in [1, "a"], and a float of 2**63 in [2**63, -1].
     if values is None or values.dtype.kind == "T" or (is_list and values.dtype.kind == "f"):
         values = np.asarray(qid, dtype=object)
@@ -234,8 +249,8 @@ def _numbered(name, ids):
         distinct = dict.fromkeys(ids)
     except TypeError as error:
         raise TypeError(f"{name} must be numbers, text or dates; got {error}.") from error
-    if any(map(is_missing, distinct)):
-        _refuse_missing(name, np.array([is_missing(value) for value in ids]), ids)
+    if any(map(_is_missing_id, distinct)):
+        _refuse_missing(name, np.array([_is_missing_id(value) for value in ids]), ids)
     try:
         ordered = sorted(distinct)
     except TypeError:  # ids of several types
@@ -256,6 +271,26 @@ def is_missing(value: Any) -> bool:
         return value is None or bool(value != value)
     except TypeError:  # NA is neither equal to itself nor different
         return True
+    except ValueError:  # an array of several values
+        return False
+
+
+def objects(values: Sequence[Any]) -> np.ndarray:
+    """Return an array of objects, also of tuples, of which NumPy would make a table.
+
+    Examples
+    --------
+    >>> objects([("ann", 7), ("bob", 7)]).shape
+    (2,)
+    """
+    array = np.empty(len(values), dtype=object)
+    array[:] = values
+    return array
+
+
+def _is_missing_id(value):
+    """Tell whether an id is missing, or a part of an id of several parts."""
+    return any(map(is_missing, value)) if isinstance(value, tuple) else is_missing(value)
 
 
 def _by_type(value):

@@ -1,8 +1,9 @@
 """Reading: documents as users pass them, which are arrays, data frames or batches of rows.
 
 All rankers, and all functions that score documents for others, read them here. Where ``y``,
-``qid`` or ``position`` is text, it is the name of a column of ``X``, which is then no feature. What
-was read is checked by :mod:`treerank.documents.features` and :mod:`treerank.documents.labels`.
+``qid`` or ``position`` is text, it is the name of a column of ``X``, which is then no feature.
+``qid`` may be names of several columns, as ``("user", "week")``. What was read is checked by
+:mod:`treerank.documents.features` and :mod:`treerank.documents.labels`.
 Files are read by :mod:`treerank.datasets`.
 """
 
@@ -26,7 +27,7 @@ from treerank.documents.copied_columns import warn_of_copied_columns
 from treerank.documents.features import check_features, n_features_of
 from treerank.documents.ids import check_ids
 from treerank.documents.labels import check_labels
-from treerank.documents.queries import joined_ids
+from treerank.documents.queries import is_missing, joined_ids, objects
 from treerank.documents.ranking_data import Batches
 
 
@@ -94,7 +95,7 @@ def read_documents(estimator: Any, X: Any, y: Any = None, qid: Any = None) -> tu
 
 
 def read_pairs(estimator: Any, X_a: Any, X_b: Any) -> tuple[Any, Any]:
-    """Return pairs of documents as matrices of equally many rows, or one of a single row."""
+    """Return the two sides of pairs as matrices of equal length, or one of them as a single row."""
     check_is_fitted(estimator)
     with naming("X_a"):
         X_a = read_documents(estimator, _row_of(X_a))[0]
@@ -157,7 +158,8 @@ def check_documents(
 def take_columns(X: Any, **arguments: Any) -> tuple[Any, list[Any]]:
     """Return a data frame without the columns that arguments name, and the values of arguments.
 
-    An argument that is not text is returned unchanged.
+    An argument that is not text is returned unchanged. Query ids may be named by several columns:
+    then the id of a row is the tuple of its values.
 
     Examples
     --------
@@ -166,6 +168,9 @@ def take_columns(X: Any, **arguments: Any) -> tuple[Any, list[Any]]:
     >>> X, (y, qid) = take_columns(frame, y="clicks", qid="user")
     >>> X.columns, y.to_list(), qid.to_list()
     (['price'], [1, 0], ['a', 'a'])
+    >>> X, (qid,) = take_columns(frame, qid=("user", "clicks"))
+    >>> X.columns, qid.tolist()
+    (['price'], [('a', 1), ('a', 0)])
     """
     if isinstance(X, str | Path):
         raise TypeError(
@@ -176,19 +181,57 @@ def take_columns(X: Any, **arguments: Any) -> tuple[Any, list[Any]]:
         raise TypeError("X must be documents alone; got a tuple. Unpack it, as in fit(*data).")
     frame: Any = as_frame(X)  # refuses frames that are not in memory, before anything else
     index = getattr(X, "index", None)
+    taken: dict[str, Any] = {}
+    names: list[str] = []
     for name, values in arguments.items():
         _refuse_other_order(index, name, values)
+        if name == "qid" and _are_names(frame, values):
+            taken[name] = _ids_of_columns(frame, values)
+            names += values
+            continue
         if frame is not None and isinstance(values, list) and values and len(values) < len(frame):
             _refuse_list_of_names(frame.columns, name, values)
     named = {name: value for name, value in arguments.items() if isinstance(value, str)}
-    if not named:
+    if not named and not taken:
         return X, list(arguments.values())
     for name, column in named.items():
         if frame is None or column not in frame.columns:
             kind = "an array" if frame is None else f"a data frame of {quote(frame.columns)}"
             raise ValueError(f"{name} must name a column of X; got {quote(column)} and {kind}.")
-    values = [frame[v].to_native() if isinstance(v, str) else v for v in arguments.values()]
-    return frame.drop(list(named.values())).to_native(), values
+    taken |= {name: frame[column].to_native() for name, column in named.items()}
+    names = [*dict.fromkeys([*names, *named.values()])]
+    return frame.drop(names).to_native(), [*(arguments | taken).values()]
+
+
+def _are_names(frame: Any, qid: Any) -> bool:
+    """Tell whether query ids are names of several columns of a data frame."""
+    if not isinstance(qid, tuple | list) or not qid or not all(isinstance(q, str) for q in qid):
+        return False
+    if frame is None:
+        return False
+    are_columns = [name in frame.columns for name in qid]
+    # Text that is as long as the frame is ids, unless it is a tuple of names of columns.
+    if isinstance(qid, list):
+        return all(are_columns) and len(qid) != len(frame)
+    return any(are_columns) if len(qid) != len(frame) else all(are_columns)
+
+
+def _ids_of_columns(frame: Any, names: Sequence[str]) -> np.ndarray:
+    """Return the query id of each row, a tuple of the values of some columns."""
+    for name in names:
+        if name not in frame.columns:
+            raise ValueError(
+                f"qid must name columns of X; got {quote(name)} and a data frame of "
+                f"{quote(frame.columns)}."
+            )
+    columns = [frame[name].to_list() for name in names]
+    for name, column in zip(names, columns, strict=True):
+        row = next((row for row, value in enumerate(column) if is_missing(value)), None)
+        if row is not None:
+            raise ValueError(
+                f"qid must not be missing; got {column[row]} in column {quote(name)}, row {row}."
+            )
+    return objects([*zip(*columns, strict=True)])
 
 
 def _refuse_list_of_names(columns: list[str], name: str, values: list[Any]) -> None:

@@ -270,7 +270,7 @@ def _in_canonical_order(
     pairs = taken.pairs
     if pairs is not None:
         pairs = pairs.at(np.lexsort((pairs.target, pairs.weight, pairs.j, pairs.i)))
-    groups = QueryGroups(None, ordered.indptr)
+    groups = QueryGroups(None, ordered.indptr, ordered.ids)
     documents = taken.documents
     if documents.is_shard:
         documents = replace(documents, global_indices=global_indices_of(documents, groups, hashes))

@@ -28,7 +28,8 @@ class SplitSource:
     """The name of a split, and a function that returns its sets when they are needed.
 
     ``labels`` are the names of several labels, ``has_training`` tells whether there is a training
-    set, and ``human`` are people's labels of the test set, where ``y`` are an LLM's.
+    set, and ``human`` are people's labels of the test set, where ``y`` are an LLM's. ``has_ids``
+    tells whether query ids are those of the user, and no numbers in their place.
     """
 
     name: str
@@ -36,6 +37,7 @@ class SplitSource:
     labels: tuple[str, ...] | None = None
     has_training: bool = True
     human: HumanLabels | None = None
+    has_ids: bool = True
 
 
 def _rows_of(data: RankingData, name: str, *parts: np.ndarray) -> Split:
@@ -52,7 +54,7 @@ def make_splits(
     only_test: bool = False,
     human_labels: Any = None,
 ) -> Sequence[SplitSource]:
-    """Return the splits of the data; the arguments are those of ``compare``.
+    """Return the splits of the data; the arguments are as in ``compare``.
 
     A data file, or a folder of Parquet files without folds, is one data set. ``y`` and ``qid`` may
     be names of columns of ``X``. With ``only_test``, one data set is a test set as a whole.
@@ -68,16 +70,20 @@ def make_splits(
         _refuse_cv(cv)
         load_folds(data)  # names missing files before the work begins
         folders = fold_folders(data)
-        return [SplitSource(each.resolve().name, partial(read_fold, each)) for each in folders]
+        return [
+            SplitSource(folder.resolve().name, partial(read_fold, folder)) for folder in folders
+        ]
     if _is_data(data) and only_test:
-        test, human = _check_data(data, human_labels)
+        test, human, has_ids = _check_data(data, human_labels)
         if human is not None:
             human.check_size(test.qid)
         split = partial(Split, "test", None, test)
-        return [SplitSource("test", split, test.y.dtype.names, has_training=False, human=human)]
+        settings = {"has_training": False, "human": human, "has_ids": has_ids}
+        return [SplitSource("test", split, test.y.dtype.names, **settings)]
     if _is_data(data):
-        documents, human = _check_data(data, human_labels)
-        return list(_row_splits(documents, human, cv, random_state))
+        documents, human, has_ids = _check_data(data, human_labels)
+        splits = _row_splits(documents, human, cv, random_state)
+        return [replace(split, has_ids=has_ids) for split in splits]
     if isinstance(data, tuple) and len(data) == 2 and np.ndim(data[0]) == 2:
         raise ValueError(
             "data must be (X, y, qid), with the query of each document; got (X, y). For a single "
@@ -112,7 +118,7 @@ def _is_data(data):
 def _check_data(data, human_labels):
     """Return the data with labels, one or several, and query ids as arrays of equal length.
 
-    Then people's labels, where those of the data are an LLM's.
+    Then people's labels, if the labels of the data are an LLM's, and whether query ids were kept.
     """
     X, y, qid = data
     if isinstance(human_labels, RankingData):  # as of the same runs, joined with people's labels
@@ -128,10 +134,25 @@ def _check_data(data, human_labels):
     n_documents = X.shape[0] if hasattr(X, "shape") else len(X)
     _check_features(X)
     y = checked_labels(y, n_documents)
-    queries = check_qid(qid, n_documents)
-    if queries.dtype.kind == "i" and all(isinstance(query, str) for query in qid):
-        queries = check_ids("qid", [*qid])  # so that tables have the text, and no numbers
-    return RankingData(X, y, queries), HumanLabels.of(taken[0] if taken else human_labels, y)
+    queries, has_ids = check_qid(qid, n_documents), True
+    is_array = isinstance(qid, np.ndarray) and qid.dtype.kind in "iu"
+    if queries.dtype.kind == "i" and not is_array:
+        # Tables have the ids, and no numbers in their place.
+        kinds = {type(query) for query in qid}
+        are_alike = kinds <= {int, float} or kinds in ({str}, {tuple})
+        has_ids = are_alike and _can_be_sorted(qid)
+        queries = check_ids("qid", [*qid]) if has_ids else queries
+    human = HumanLabels.of(taken[0] if taken else human_labels, y)
+    return RankingData(X, y, queries), human, has_ids
+
+
+def _can_be_sorted(ids):
+    """Tell whether ids can be put in order: all numbers, or all text, in each part of tuples."""
+    try:
+        sorted({*ids})
+    except TypeError:
+        return False
+    return True
 
 
 def _check_features(X):

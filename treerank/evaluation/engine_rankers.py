@@ -106,7 +106,7 @@ class Wrapped(BaseEstimator):
     """An estimator that has another one as its parameter, and passes parameters on to it."""
 
     def __sklearn_clone__(self) -> Self:
-        """Return an unfitted copy; that of the other one is made by :func:`duplicate`."""
+        """Return an unfitted copy; :func:`duplicate` copies the wrapped ranker."""
         params = {name: duplicate(value) for name, value in self.get_params(deep=False).items()}
         return type(self)(**params)
 
@@ -205,7 +205,7 @@ class EngineRanker(Wrapped):
         return watched
 
     def _settings_of_categories(self, X):
-        """Tell the ranker which columns are categories; return what its ``fit`` is told."""
+        """Tell the ranker which columns are categories; return keywords for ``fit``."""
         self.categorical_ = positions = sorted(self.columns_.categories)
         parameters = inspect.signature(self.fitted_.fit).parameters
         if engine_of(self.fitted_) == "catboost":

@@ -31,7 +31,7 @@ from treerank.model_selection import QueryKFold
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """The scores of a ranker on a test set; the other fields are those of ``Outcome``."""
+    """The scores of a ranker on a test set; the other fields are as in ``Outcome``."""
 
     scores: np.ndarray
     best_params: dict[str, Any]

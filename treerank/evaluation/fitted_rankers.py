@@ -67,7 +67,7 @@ def needs_fit(ranker: Any) -> bool:
 
 
 def learns_from_labels(ranker: Any) -> bool:
-    """Return whether a fit depends on labels, so that it must not see those of test queries.
+    """Return whether a fit depends on labels, so that it must not see test queries' labels.
 
     Examples
     --------

@@ -1,6 +1,6 @@
-"""Labels of a comparison: one or several, also of people beside those of an LLM, and their metrics.
+"""Labels of a comparison: one or several, also by people beside an LLM, and their metrics.
 
-Several labels are a structured array here, so that rows can be taken as from any array.
+Several labels are stored as a structured array, so that rows can be selected by indexing.
 """
 
 from collections.abc import Mapping
@@ -40,7 +40,7 @@ def checked_labels(y: Any, n_documents: int | None = None) -> np.ndarray:
 
 
 def as_passed(y: np.ndarray) -> Any:
-    """Return labels as ``fit`` takes them: several by name."""
+    """Return labels in the form that ``fit`` takes: several as a dict by name."""
     return {name: y[name] for name in y.dtype.names} if y.dtype.names else y
 
 
@@ -53,7 +53,7 @@ def values_by_query(
 ) -> dict[str, np.ndarray]:
     """Return metrics by query; with several labels, their weighted mean and each label's own.
 
-    The weighted mean is that of ``ranker.score``, which averages each label over the queries in
+    The weighted mean is as in ``ranker.score``, which averages each label over the queries in
     which it has relevant documents. Values by query are scaled so that their mean equals it.
 
     Examples
@@ -96,14 +96,14 @@ def judged_labels_share(y: np.ndarray, scores: np.ndarray, qid: Any) -> float:
 
 @dataclass(frozen=True, eq=False)
 class HumanLabels:
-    """People's labels of some documents, beside those of an LLM.
+    """People's labels of some documents, in data whose labels are an LLM's.
 
     Attributes
     ----------
     y : ndarray of shape (n_documents,)
-        People's labels; NaN where nobody has judged.
+        People's labels; NaN where there is none.
     name : str or None
-        Its name, if it is one of two labels of the data; the other one is that of the LLM.
+        Its name, if it is one of two labels of the data; the other one is the LLM's.
     """
 
     y: np.ndarray
@@ -142,7 +142,7 @@ class HumanLabels:
         return HumanLabels(self.y[rows], self.name)
 
     def without(self, y: np.ndarray) -> np.ndarray:
-        """Return the LLM's labels: ``y`` without those of people."""
+        """Return the LLM's labels: ``y`` without people's."""
         if self.name is None:
             return y
         assert y.dtype.names is not None

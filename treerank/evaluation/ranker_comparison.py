@@ -3,7 +3,7 @@
 Tests differ in what is random. For the corrected resampled t-test, it is the splits and so the
 training sets: it compares means over splits. For the randomization test, it is the queries, given
 the models: it compares values by query, averaged over the splits that test the query. Confidence
-intervals are those of the test.
+intervals belong to the test.
 """
 
 from collections.abc import Callable
@@ -41,7 +41,7 @@ TestName = Literal["corrected_t", "randomization"]
 
 @dataclass(frozen=True, eq=False)
 class ByPeople:
-    """Values by people's labels, beside those of an LLM.
+    """Metric values by people's labels, beside values by an LLM's.
 
     Attributes
     ----------
@@ -225,7 +225,7 @@ class Comparison(RenamedMembers, Shown):
 
     @cached_property
     def has_human_labels(self) -> bool:
-        """Whether some queries have labels by people, and all of them those of an LLM."""
+        """Whether all queries have labels by an LLM, and some also by people."""
         return any(outcome.by_people is not None for outcome in self.outcomes.values())
 
     def by_split(self, metric: str | Metric) -> np.ndarray:
@@ -348,7 +348,7 @@ class Comparison(RenamedMembers, Shown):
     ) -> Difference:
         """Return the difference of two rankers with its confidence interval and statistical power.
 
-        The interval is that of the test: it excludes 0 exactly if the p-value of :meth:`test` is
+        The interval matches the test: it excludes 0 exactly if the p-value of :meth:`test` is
         below ``1 - level``.
 
         Parameters
@@ -425,7 +425,7 @@ class Comparison(RenamedMembers, Shown):
     def plot(self, ax: Any = None, *, metric: Any = None, reference: str = "best") -> Any:
         """Plot the difference of each ranker from a reference: a forest plot; needs Matplotlib.
 
-        Intervals are those of :meth:`difference`, not adjusted for their number. Rankers whose
+        Intervals are as in :meth:`difference`, not adjusted for their number. Rankers whose
         interval includes 0 are gray: no difference is shown. Rankers that failed are left out.
 
         Parameters
@@ -518,5 +518,5 @@ def _of_people(outcome: Outcome) -> ByPeople:
 
 def _mean(values: np.ndarray) -> float:
     """Return the mean of the values that are known, or minus infinity if none is."""
-    known = values[~np.isnan(values)]
-    return float(known.mean()) if len(known) else -np.inf
+    defined = values[~np.isnan(values)]
+    return float(defined.mean()) if len(defined) else -np.inf

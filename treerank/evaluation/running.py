@@ -86,7 +86,7 @@ def compare(
         Estimators with ``fit(X, y)`` or ``fit(X, y, qid)`` and ``predict(X)``, and those whose
         ``fit`` takes groups, such as ``LGBMRanker()``. They are cloned, and a ``random_state`` of
         None is set, also in the steps of a pipeline. Fitted estimators are not changed. A path is
-        that of a file that ``ranker.save`` wrote.
+        the path of a file that ``ranker.save`` wrote.
     data : path, iterable of Split, RankingData or tuple (X, y, qid)
         A LETOR folder or folds have splits of their own; other data are split by ``cv``. ``y`` may
         be several labels if all rankers take them: then a metric is the weighted mean of the
@@ -161,6 +161,7 @@ def compare(
     only_test = cv is None and len(before) == len(rankers)
     splits = make_splits(data, cv, random_state, only_test=only_test, human_labels=human_labels)
     _check_splits(splits)
+    _refuse_lost_ids(splits, by_name)
     _check_training_sets(splits, unfitted)
     _check_labels(splits[0].labels, unfitted, grid)
     searches = {name: Search(g, first_metric, inner_cv) for name, g in (grid or {}).items()}
@@ -240,9 +241,9 @@ class Scoring:
         judged = 1.0
         if human is not None:
             y = human.without(y)
-            # Queries that neither people nor the LLM have judged tell nothing.
-            known = np.isin(qid, np.unique(qid[are_judged(as_passed(y)) | ~np.isnan(human.y)]))
-            y, qid, scores, of_people = y[known], qid[known], scores[known], human.y[known]
+            # Queries that neither people nor the LLM have judged carry no information.
+            mask = np.isin(qid, np.unique(qid[are_judged(as_passed(y)) | ~np.isnan(human.y)]))
+            y, qid, scores, of_people = y[mask], qid[mask], scores[mask], human.y[mask]
             queries = np.unique(qid[~np.isnan(of_people)])
             values = values_by_query(self.metrics, of_people, scores, qid)
             by_people = ByPeople(values, np.isin(np.unique(qid), queries))
@@ -368,20 +369,20 @@ def _refuse_for_fitted(rankers, before, cv, grid):
     """Refuse arguments that only apply to unfitted rankers."""
     if not before:
         return
-    others = [name for name in rankers if name not in before]
+    unfitted = [name for name in rankers if name not in before]
     learned = [name for name in before if learns_from_labels(rankers[name])]
-    unfitted = "clone(ranker) of sklearn.base, an unfitted copy of {!r}"
+    advice = "clone(ranker) of sklearn.base, an unfitted copy of {!r}"
     if cv is not None and learned:
-        instead = "Leave cv out" if not others else "Leave cv out, or pass folds as a list of Split"
+        instead = "Leave cv out" + (", or pass folds as a list of Split" if unfitted else "")
         raise ValueError(
             f"cv must be None if a ranker is fitted, and so is only scored, as {learned[0]!r}"
-            f"; got {quote(cv)}. {instead}; or pass {unfitted.format(learned[0])}."
+            f"; got {quote(cv)}. {instead}; or pass {advice.format(learned[0])}."
         )
     wrong = sorted(set(grid) & set(before))
     if wrong:
         raise ValueError(
             f"grid must be for unfitted rankers; got one for {wrong[0]!r}. Pass "
-            f"{unfitted.format(wrong[0])}."
+            f"{advice.format(wrong[0])}."
         )
 
 
@@ -392,6 +393,18 @@ def _check_training_sets(splits, rankers):
             raise ValueError(
                 f"train must not be None if a ranker is unfitted, as {next(iter(rankers))!r}; "
                 f"split {split.name!r} has no training set."
+            )
+
+
+def _refuse_lost_ids(splits, metrics):
+    """Refuse a metric that looks queries up by their ids, where these could not be kept."""
+    if all(split.has_ids for split in splits):
+        return
+    for name, metric in metrics.items():
+        if getattr(metric, "n_relevant", None) is not None:
+            raise TypeError(
+                f"qid must be all text, all numbers or all tuples for {name!r}, which looks "
+                "up the number of relevant documents by it; got ids of several types, or others."
             )
 
 
@@ -430,21 +443,25 @@ def _warn_of_seen(comparison):
 
 
 def warn_of_weak_labels(comparison: Comparison) -> None:
-    """Warn of few labels by people, and of an LLM whose labels say little of theirs."""
+    """Warn of few labels by people, and of an LLM whose labels correlate weakly with them."""
     if not comparison.has_human_labels:
         return
-    found = [
+    estimates = [
         (f"{metric} of {ranker}", comparison.prediction_powered(metric, ranker))
         for metric in comparison.metrics
         for ranker in comparison.complete
     ]
-    weak = [f"{name} ({each.correlation:.2f})" for name, each in found if each.is_weak]
+    weak = [
+        f"{name} ({estimate.correlation:.2f})" for name, estimate in estimates if estimate.is_weak
+    ]
     if weak:
         warn_user(
             "The LLM's labels add almost nothing where their correlation with people's is below "
             f"{WEAK}: {', '.join(weak)}. Let people judge more, or mend the judge."
         )
-    fewest = min((each for _, each in found), key=lambda each: each.n_human, default=None)
+    fewest = min(
+        (estimate for _, estimate in estimates), key=lambda estimate: estimate.n_human, default=None
+    )
     if fewest is not None and fewest.is_small:
         warn_user(fewest.smallness)
 

@@ -191,7 +191,7 @@ class _Describer:
         return {"function": _path_of(function), "code": _code_of(function.__code__)} | state
 
     def describe_globals(self, function: FunctionType) -> dict[str, Any]:
-        """Return the global variables that a function reads, those of each function once."""
+        """Return the global variables that a function reads, each function visited once."""
         package = str(function.__globals__.get("__name__")).partition(".")[0]
         if package in _VERSIONED or id(function) in self.functions:
             return {}

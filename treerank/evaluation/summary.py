@@ -414,11 +414,11 @@ def _human_notes(comparison):
         return
     of_any = comparison.prediction_powered(comparison.metrics[0], comparison.complete[0])
     n_human = of_any.n_human
-    given = ", given the models" if n_splits > 1 else ""
+    condition = ", given the models" if n_splits > 1 else ""
     yield (
         f"{sets}, {n_queries:,} queries judged by the LLM and {n_human:,} of them by people; "
         "values are estimates by people's labels, which the LLM's make more precise "
-        f"(prediction-powered inference); ± is their standard error{given}."
+        f"(prediction-powered inference); ± is their standard error{condition}."
     )
     yield (
         "Effective queries: as many judged by people alone would be as precise. Correlation: of "

@@ -60,9 +60,9 @@ def adapted_thresholds(forest: Forest, rule: SplitRule, X: Any = None) -> np.nda
 def find_deviations(forest: Forest, other: Forest, X: Any, names: list[str]) -> list[Deviation]:
     """Return where documents reach other leaves in another forest of the same structure.
 
-    The forests are the model, and what a program evaluates; ``names`` are those of the features.
-    A document counts for a feature if the value of this feature is the first that another side is
-    taken for, in some tree.
+    The forests are the model, and what a program evaluates; ``names`` are the names of the
+    features. A document counts for a feature if the value of this feature is the first that another
+    side is taken for, in some tree.
     """
     parent, splits = np.full(forest.n_nodes, -1), np.flatnonzero(~forest.is_leaf)
     parent[forest.left[splits]] = parent[forest.right[splits]] = splits
@@ -88,12 +88,13 @@ def find_missing(features: np.ndarray, X: Any, names: list[str]) -> list[Deviati
 def _parted(forest, other, X, begin, parent, depth):
     """Return documents of a block and the features of the splits where the two paths part.
 
-    ``parent`` is that of each node, -1 for roots, and ``depth`` the number of splits above it.
+    ``parent`` is the parent of each node, -1 for roots, and ``depth`` the number of splits above
+    it.
     """
     rows = X[begin : begin + _BLOCK]
-    leaves, others = forest_leaves(forest, rows), forest_leaves(other, rows)
-    row, tree = np.nonzero(leaves != others)
-    one, two = leaves[row, tree], others[row, tree]
+    leaves, other_leaves = forest_leaves(forest, rows), forest_leaves(other, rows)
+    row, tree = np.nonzero(leaves != other_leaves)
+    one, two = leaves[row, tree], other_leaves[row, tree]
     while (apart := one != two).any():
         goes_up = apart & (depth[one] >= depth[two])
         one, two = np.where(goes_up, parent[one], one), np.where(apart & ~goes_up, parent[two], two)

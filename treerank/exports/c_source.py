@@ -99,14 +99,14 @@ static int goes_left(const double *x, int32_t set) {{
     return is_missing ? set_keys[set] % 2 : is_in(value, set);
 }}
 """
-#: A split by category has the number of its set in the place of a column, as -1, -2 and so on.
+#: A split by category has -1, -2 and so on, the number of its set, instead of a column.
 _IS_LEFT = "columns[i][node->column] <= node->threshold"
 _IS_LEFT_OR_IN_SET = f"""node->column < 0
                         ? goes_left(rows[i], -1 - node->column)
                         : {_IS_LEFT}"""
 _CODES = {"exact": "value", "truncated": "trunc(value)", "single": "floor((double)(float)value)"}
 _SCORE = """
-/* A key is twice a feature, plus 1 if missing values go left. The last column is that of leaves. */
+/* A key is twice a feature, plus 1 if missing values go left. The last column marks leaves. */
 static void fill_columns(const double *x, double *columns) {{
     for (int k = 0; k < N_COLUMNS; k++) {{
         double value = x[keys[k] / 2];

@@ -1,7 +1,7 @@
-"""Modules of Python and of JavaScript that score documents without any package.
+"""Python and JavaScript modules that score documents without any package.
 
-Both files are :mod:`treerank.exports.modules.scorer` and ``scorer.mjs``, with the model as JSON in
-the place of an empty one. Names and categories are in that JSON alone, never in code.
+They are copies of :mod:`treerank.exports.modules.scorer` and ``scorer.mjs``, in which the JSON of
+the model replaces an empty one. Names and categories stand only in the JSON, never in code.
 """
 
 import json
@@ -32,7 +32,7 @@ export function relevance(score) {{
 """,
 }
 _FILES = {"python": "scorer.py", "javascript": "scorer.mjs"}
-#: What the line of the model begins with, and how it calls the text of the model.
+#: Start of the line that loads the model, and its replacement, by language.
 _LINES = {
     "python": ("_MODEL = json.loads(", "_MODEL = json.loads(\n{pieces}\n)\n"),
     "javascript": (
@@ -40,7 +40,7 @@ _LINES = {
         "const model = JSON.parse([\n{pieces}\n].join(''));\n",
     ),
 }
-#: Numbers beyond which not every whole number is a number of JavaScript.
+#: JavaScript cannot represent every whole number beyond this one.
 _LARGEST_WHOLE = 2**53
 
 
@@ -59,13 +59,13 @@ def write_module(language: str, written: Written) -> str:
     if written.log_odds is not None:
         lines = [f"{slope!r} * score + {shift!r}" for slope, shift in written.log_odds.tolist()]
         if language == "python" and len(lines) == 1:
-            lines *= 2  # min of Python takes two numbers or more
+            lines *= 2  # Python's min needs at least two numbers
         source += _RELEVANCE[language].format(lines=", ".join(lines))
     return source
 
 
 def _script_text(text: str) -> str:
-    r"""Return a string of JavaScript, which may also stand in a page.
+    r"""Return a JavaScript string literal that is also safe inside an HTML page.
 
     Examples
     --------
@@ -76,7 +76,7 @@ def _script_text(text: str) -> str:
 
 
 def _json_pieces(language: str, written: Written) -> Iterator[str]:
-    """Yield the JSON of the model in pieces, a tree in each."""
+    """Yield the JSON of the model in pieces: one for the head, one per tree, one for the end."""
     forest, linear = written.forest, written.linear
     categories = [
         [column, _levels(language, written.names[column], levels)]
@@ -109,27 +109,27 @@ def _json_pieces(language: str, written: Written) -> Iterator[str]:
 
 
 def _json(value: Any) -> str:
-    """Return compact JSON; infinity is a number that is too large for a double."""
+    """Return compact JSON; infinity is written as 1e999, which parsers read as infinity."""
     text = json.dumps(value, separators=(",", ":"))
     if "Infinity" not in text:
         return text
     return json.dumps(_without_infinity(value), separators=(",", ":")).replace(_INFINITE, "1e999")
 
 
-#: A number that no model holds, in the place of infinity until the JSON is written.
+#: Stands for infinity until the JSON is written; no model holds this number.
 _INFINITE = "1.7976931348623157e+308"
 
 
 def _without_infinity(value: Any) -> Any:
     if isinstance(value, list):
-        return [_without_infinity(each) for each in value]
+        return [_without_infinity(element) for element in value]
     if isinstance(value, float) and np.isinf(value):
         return float(np.copysign(np.finfo(np.float64).max, value))
     return value
 
 
 def _levels(language: str, name: str, levels: list[Any]) -> list[Any]:
-    """Return categories as values of JSON, each its own; refuse those that would be one."""
+    """Return categories as JSON values; refuse categories that JSON cannot tell apart."""
     plain = [level.item() if isinstance(level, np.generic) else level for level in levels]
     plain = [level if isinstance(level, str | int | float) else str(level) for level in plain]
     keys: list[Any] = plain

@@ -50,7 +50,7 @@ class ForestConversion:
             (forest.missing_left[is_split], read.missing_left[is_split]),
             (forest.values, read.values),
         ]
-        rules = {each.categories and each.categories.rule for each in (forest, read)}
+        rules = {compared.categories and compared.categories.rule for compared in (forest, read)}
         are_whole = all(feature in self.written.levels for feature in forest.features_by_set)
         return (
             all(np.array_equal(*pair) for pair in pairs)
@@ -66,7 +66,7 @@ class ForestConversion:
 
     @property
     def renamed(self) -> dict[str, str]:
-        """Names in the file that are not those of the columns."""
+        """Names in the file that differ from the names of the columns."""
         pairs = zip(self.names, self.written.names, strict=True)
         return {name: other for name, other in pairs if name != other}
 
@@ -189,8 +189,8 @@ def _components_for(name: str, target: ExportFormat, components: Components) -> 
     kinds = components.kinds
     if (kinds == ["linear"] and target.linear_alone is not None) or target.says(kinds):
         return components
-    others = [repr(other) for other in FORMATS if _says(other, kinds)]
-    listed = " and ".join(filter(None, [", ".join(others[:-1]), others[-1]]))
+    alternatives = [repr(other) for other in FORMATS if _says(other, kinds)]
+    listed = " and ".join(filter(None, [", ".join(alternatives[:-1]), alternatives[-1]]))
     named = " and ".join(_NAMES[kind] for kind in kinds)
     advice = " Trees alone can go there: fit them without other parts." if len(kinds) > 1 else ""
     raise ValueError(f"format {name!r} has no words for {named}, which {listed} have.{advice}")
@@ -207,21 +207,24 @@ def _says(name: str, kinds: list[str]) -> bool:
 def _forest_conversion(
     name: str, target: ExportFormat, components: Components, names: list[str], X: Any
 ) -> ForestConversion:
-    forest, others = components.forest, (components.linear, components.networks)
+    forest, other_components = components.forest, (components.linear, components.networks)
     consumer = target.consumer_of(forest)
     if consumer is not None:
         forest = without_empty_sets(forest)
     _check_can_say(name, target, consumer, forest, names)
     if consumer is None:
-        written = Written(forest, forest.threshold, names, *others)
+        written = Written(forest, forest.threshold, names, *other_components)
         return ForestConversion(target, components, names, written, None, forest)
-    is_nothing = forest.n_trees == 0 and not any(others)  # most programs read no empty sum
+    # Most programs read no empty sum.
+    is_nothing = forest.n_trees == 0 and not any(other_components)
     forest = with_constant_tree(forest, always=is_nothing)
     thresholds = adapted_thresholds(forest, consumer.rule, X)
     rounded = consumer.rounded(forest)
     read = consumer.evaluated(rounded, thresholds)
-    written = Written(rounded, thresholds, names, *others)
-    return ForestConversion(target, Components(forest, *others), names, written, consumer, read)
+    written = Written(rounded, thresholds, names, *other_components)
+    return ForestConversion(
+        target, Components(forest, *other_components), names, written, consumer, read
+    )
 
 
 def _check_can_say(

@@ -101,15 +101,14 @@ def export(
         millionth of their range are no such pairs; the report counts them in ``n_near_ties``.
     name : str, default=None
         Name of the model in a search engine. Then the file is the whole body of the request that
-        uploads it, and ``upload`` of the report says where it goes. Of "elasticsearch", the
-        queries for features in it are drafts.
-        :func:`~treerank.exports.uploads.write_feature_set` drafts those of the other engines. In
-        "c", names of functions begin with it, as ``treerank_score`` does without one, so that
-        several models link into one program. In "sql", it is the table of the documents,
-        "documents" by default; a dot follows its schema.
+        uploads it, and ``upload`` of the report says where it goes. Of "elasticsearch", the queries
+        for features in it are drafts. :func:`~treerank.exports.uploads.write_feature_set` drafts
+        feature sets for the other engines. In "c", names of functions begin with it, as
+        ``treerank_score`` does without one, so that several models link into one program. In "sql",
+        it is the table of the documents, "documents" by default; a dot follows its schema.
     relevance : float, default=None
         Label of which ``ranker.predict_relevance(X, at_least=relevance)`` tells the probability.
-        Then a program is told how to compute it, too: "c" has a function ``treerank_relevance`` of
+        Then the export also computes it: "c" has a function ``treerank_relevance`` of
         a score, "python" and "javascript" a function ``relevance``, and "onnx" an output
         ``relevance`` beside ``scores``. Other formats have no words
         for it, nor have these for isotonic fits; all programs can compare a score with that of

@@ -45,9 +45,9 @@ class NameRule:
     takes_empty: bool = True
 
     def written(self, names: list[str]) -> list[str]:
-        """Return the names in the file, which differ as those of the columns do.
+        """Return the names in the file, which are distinct as the columns' names are.
 
-        Names that the program takes stay as they are; of the others, those that would be equal to
+        Names that the program accepts are kept; of the others, those that would be equal to
         another one get a number.
         """
         cleaned = [self._cleaned(name) for name in names]

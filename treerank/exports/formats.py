@@ -67,7 +67,7 @@ class ExportFormat:
     has_prefix : bool, default=False
         Whether the name of the model is a prefix of the names of functions.
     has_table : bool, default=False
-        Whether the name is that of a table of documents.
+        Whether the name is the name of a table of documents.
     check : callable, default=None
         ``check(forest, names, levels)`` refuses what the format cannot hold otherwise; ``levels``
         are the categories by column.

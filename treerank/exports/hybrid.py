@@ -175,11 +175,11 @@ def hybrid_conversion(format: str, components: Components, names: list[str]) -> 
             "TreeDirectRanker(LinearModel(positive=True)). Trees can go there by its plugin for "
             "learning to rank, and rank the candidates again."
         )
-    others = [name for name in names if not name.endswith(NORMALIZED)]
-    if others:
+    unnormalized = [name for name in names if not name.endswith(NORMALIZED)]
+    if unnormalized:
         raise ValueError(
             f"format {format!r} must have columns of normalized scores alone, such as "
-            f"'bm25{NORMALIZED}'; got {quote(others[0])}. Fit the linear model to "
+            f"'bm25{NORMALIZED}'; got {quote(unnormalized[0])}. Fit the linear model to "
             f"read_runs(runs, judgments, engine={engine!r}).normalized()."
         )
     if most is not None and len(names) > most:

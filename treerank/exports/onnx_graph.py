@@ -11,7 +11,11 @@ _IR_VERSION, _OPSETS = 10, {"": 21, "ai.onnx.ml": 5}
 
 
 class Graph:
-    """Nodes and constants of a graph from doubles ``X`` to columns of doubles."""
+    """An ONNX graph under construction, from the features ``X`` to columns of scores.
+
+    ``add`` adds a node and returns the name of its output; ``model`` returns the finished file. All
+    numbers are doubles.
+    """
 
     def __init__(self) -> None:
         self._nodes: list[NodeProto] = []

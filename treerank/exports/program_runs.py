@@ -1,7 +1,7 @@
-"""Runs of exported files by the programs that they are for, where these are installed.
+"""Scores of exported files, computed by the programs that will run them, where these are installed.
 
-A run takes the content of the file, documents and what was written, and returns the scores and the
-name of the program; ``None`` if the program is not there.
+A run takes the content of the file, the documents and the written model, and returns the scores and
+the name of the program; ``None`` if the program is not installed.
 """
 
 import json
@@ -27,11 +27,11 @@ class ProgramRun(NamedTuple):
     program: str
 
 
-#: ``run(content, X, written)`` scores documents by the program itself.
+#: ``run(content, X, written)`` scores documents with the program itself.
 Run = Callable[[bytes, np.ndarray, Written], ProgramRun | None]
 
 _MOST_SECONDS = 600
-_ONE_BY_ONE = 1000  # documents that Python scores without NumPy, too
+_ONE_BY_ONE = 1000  # documents that are also scored without NumPy
 _PYTHON = f"""
 import json, sys
 import model
@@ -50,8 +50,8 @@ fs.writeFileSync("scores.json", JSON.stringify(documents.map((document) => score
 
 
 def python_scores(content: bytes, X: np.ndarray, written: Written) -> ProgramRun | None:
-    """Return the scores of the module in a Python of its own."""
-    # Python looks for the module in the folder of the script, which -I would not let it do.
+    """Return the scores of the module in a separate Python process."""
+    # No -I: Python must find the module in the folder of the script.
     command = [sys.executable, "-s", "-B", "run.py"]
     scores = _scores_of(command, {"model.py": content, "run.py": _PYTHON.encode()}, X)
     return ProgramRun(scores, f"Python {'.'.join(map(str, sys.version_info[:3]))}")
@@ -81,7 +81,7 @@ def sqlite_scores(query: str, columns: list[list[Any]], written: Written) -> Pro
     try:
         names = ["treerank_row INTEGER", *(quoted(name) for name in written.names)]
         schema = table_name(written)[:-1]
-        for part in schema:  # a schema of SQLite is a file
+        for part in schema:  # in SQLite, a schema is an attached database
             connection.execute(f"ATTACH ':memory:' AS {quoted(part)}")
         table = ".".join(map(quoted, table_name(written)))
         connection.execute(f"CREATE TABLE {table} ({', '.join(names)})")
@@ -115,7 +115,7 @@ def duckdb_scores(query: str, columns: list[list[Any]], written: Written) -> Pro
 
 
 def quoted(name: str) -> str:
-    """Return a name as an identifier of SQL.
+    """Return a name as a quoted SQL identifier.
 
     Examples
     --------
@@ -131,12 +131,12 @@ def table_name(written: Written) -> list[str]:
 
 
 def _body(query: str) -> str:
-    """Return a query without the semicolon in its end."""
+    """Return a query without its final semicolon."""
     return query.rstrip().removesuffix(";")
 
 
 def _column(values: np.ndarray, levels: list[Any] | None) -> list[Any]:
-    """Return the values of a column as a table has them: categories, and None if missing."""
+    """Return the values of a table column: categories decoded, and None if missing."""
     if levels is None:
         return [None if value != value else value for value in values.tolist()]
     plain = [level.item() if isinstance(level, np.generic) else level for level in levels]
@@ -144,13 +144,13 @@ def _column(values: np.ndarray, levels: list[Any] | None) -> list[Any]:
 
 
 def _scores_of(command: list[str], programs: dict[str, bytes], X: np.ndarray) -> np.ndarray:
-    """Return the scores that a program writes for documents, in a folder of its own."""
+    """Run a program in a temporary folder, and return the scores that it writes."""
     rows = [[None if value != value else value for value in row] for row in X.tolist()]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         for file, content in programs.items():
             (folder / file).write_bytes(content)
-        # Infinity is no number of JSON; what is too large is read as it.
+        # JSON has no infinity, but numbers that are too large are read as infinity.
         text = json.dumps(rows).replace("Infinity", "1e999")
         (folder / "documents.json").write_text(text, encoding="utf-8")
         run = subprocess.run(

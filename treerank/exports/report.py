@@ -1,4 +1,4 @@
-"""Report: how far the scores of another program are from those of the ranker."""
+"""Report: how far the scores of another program are from the ranker's."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -45,7 +45,7 @@ class ExportReport(Shown):
         category, from 0, and NaN for one that is not in it. "c", "json", "lightgbm" and "onnx" have
         the lists in the file.
     renamed : dict from str to str
-        Names of features in the file, where the program does not take that of the column.
+        Names of features in the file, where the program does not accept the name of the column.
     upload : str or None
         Verb and path of the request whose body was written, given a name.
     program : str or None

@@ -25,7 +25,7 @@ _Words = dict[str, Any]
 
 
 def write_solr(written: Written) -> str:
-    """Return the model as JSON; its features are those of a feature store of the same names."""
+    """Return the model as JSON; its features have the names of a feature store."""
     sides = {"missing": "right"}, {"missing": "left"}
     return _model(written, sides, {"isNullSameAsZero": False})
 

@@ -1,9 +1,9 @@
 """SQL: one query that adds the column ``score`` to a table, for DuckDB and SQLite.
 
-A tree is a ``CASE``, and missing values are NULL. Categories are those of the data. Trees
-are added one after the other, as everywhere, in subqueries of at most 200 of them, since databases
-limit the depth of an expression; so a model of more trees also shows sums so far, ``score_1`` and
-so on. A literal has an exponent, without which it would be a decimal number.
+A tree is a ``CASE``, and missing values are NULL. Categories appear as in the data. Trees
+are added in order, as in all formats, in subqueries of at most 200 trees, because databases limit
+the depth of an expression; so a model with more trees also returns the partial sums ``score_1`` and
+so on. Numbers are written with an exponent, which makes them doubles rather than decimals.
 """
 
 from collections.abc import Iterator
@@ -20,12 +20,12 @@ from treerank.forests.forest import Forest
 
 _TOGETHER = 200
 _MOST_BYTES = 1_000_000  # of a query, by default in SQLite
-_SURE_DIGITS = 15  # of a decimal that every program reads as the same double
+_SURE_DIGITS = 15  # decimals of up to 15 digits are read as the same double everywhere
 _LARGEST = np.finfo(np.float64).max
 
 
 def write_sql(written: Written) -> str:
-    """Return the query."""
+    """Return the SQL query that computes the scores."""
     table = ".".join(map(quoted, table_name(written)))
     terms = [*_tree_terms(written), *_linear_terms(written)]
     total = f"CAST({_number(float(written.forest.constant[0]))} AS DOUBLE PRECISION)"
@@ -47,7 +47,7 @@ def write_sql(written: Written) -> str:
 
 
 def check_sql(forest: Forest, names: list[str], levels: dict[int, list[Any]]) -> None:
-    """Refuse a model that a query could not compute, or not name."""
+    """Refuse a model whose sums or whose names SQL cannot represent."""
     if forest.sum_dtype == "float32":
         raise ValueError(
             "format 'sql' adds in double precision; got trees of XGBoost, which are added in "
@@ -79,8 +79,8 @@ def check_sql(forest: Forest, names: list[str], levels: dict[int, list[Any]]) ->
 class _Case(NamedTuple):
     """A CASE without its END: its conditions and results, the last result, and its depth.
 
-    Databases limit how deep a CASE may be inside of others, so the deeper child of a split is not
-    nested: its conditions follow. So the depth of a tree of n leaves is at most log2(n).
+    Databases limit how deeply CASEs may be nested, so the deeper child of a split is not nested:
+    its conditions continue the same CASE. A tree of n leaves has at most the depth log2(n).
     """
 
     arms: str
@@ -92,7 +92,7 @@ class _Case(NamedTuple):
 
 
 def _tree_terms(written: Written) -> Iterator[str]:
-    """Yield the value of each tree."""
+    """Yield the expression of each tree."""
 
     def split(node: Node, left: _Case, right: _Case) -> _Case:
         to_left, to_right = _conditions(written, node)
@@ -116,15 +116,15 @@ def _conditions(written: Written, node: Node) -> tuple[str, str]:
             left, right = f"{name} IS NOT NULL", "1=0"
         elif node.threshold == -np.inf:
             left, right = f"{name}<{limit}", f"{name}>={limit}"
-        known, missing = "", f" OR {name} IS NULL"
+        not_missing, missing = "", f" OR {name} IS NULL"
         if missing_up_to >= 0:
-            known = f" AND ABS({name})>{_number(missing_up_to)}"
+            not_missing = f" AND ABS({name})>{_number(missing_up_to)}"
             missing += f" OR ABS({name})<={_number(missing_up_to)}"
         if node.missing_left:
-            return left + missing, right + known
-        return left + known, right + missing
+            return left + missing, right + not_missing
+        return left + not_missing, right + missing
     levels, codes = written.levels[node.feature], {int(code) for code in node.codes}
-    if node.missing_left:  # so what goes right is what can be listed
+    if node.missing_left:  # so the categories that go right are listed
         codes = {*range(len(levels))} - codes
     sets = written.forest.categories
     # Only under this rule may the first category be a missing value, as zeros are.
@@ -145,10 +145,10 @@ def _linear_terms(written: Written) -> Iterator[str]:
 
 
 def _number(value: float) -> str:
-    """Return a number in double precision.
+    """Return a literal in double precision.
 
-    SQLite rounds decimals twice, so one of many digits is written so closely that this does not
-    matter.
+    SQLite rounds decimals twice, so numbers of many digits are written with extra digits, which
+    makes this harmless.
 
     Examples
     --------
@@ -162,7 +162,7 @@ def _number(value: float) -> str:
 
 
 def _category(level: Any) -> str:
-    """Return a category as a literal.
+    """Return a category as a SQL literal.
 
     Examples
     --------

@@ -82,8 +82,13 @@ def _check_field(name: str) -> None:
 def _plugin_features(names: list[str], name: str, by_trees: bool) -> Any:
     """Documents without the field do not match, so that the feature is missing."""
     features = [
-        {"name": each, "params": [], "template_language": "mustache", "template": _value_of(each)}
-        for each in names
+        {
+            "name": feature,
+            "params": [],
+            "template_language": "mustache",
+            "template": _value_of(feature),
+        }
+        for feature in names
     ]
     return {"featureset": {"name": name, "features": features}}
 
@@ -97,12 +102,12 @@ def _plugin_model(content: str, names: list[str], name: str, kind: str | None = 
 def _solr_features(names: list[str], name: str, by_trees: bool) -> Any:
     """Documents without the field have a missing value, if the model has trees to take it."""
     kind = "org.apache.solr.ltr.feature.FieldValueFeature"
-    for each in names:
-        _check_field(each)
+    for feature in names:
+        _check_field(feature)
     missing = {"defaultValue": "NaN"} if by_trees else {}
     return [
-        {"store": name, "name": each, "class": kind, "params": {"field": each} | missing}
-        for each in names
+        {"store": name, "name": feature, "class": kind, "params": {"field": feature} | missing}
+        for feature in names
     ]
 
 
@@ -116,7 +121,8 @@ def _solr_model(content: str, names: list[str], name: str) -> Any:
 
 def _elastic_model(content: str, names: list[str], name: str) -> Any:
     extractors = [
-        {"query_extractor": {"feature_name": each, "query": _value_of(each)}} for each in names
+        {"query_extractor": {"feature_name": feature, "query": _value_of(feature)}}
+        for feature in names
     ]
     return {  # without "input", which Elasticsearch refuses from 8.15 on
         "inference_config": {"learning_to_rank": {"feature_extractors": extractors}},
@@ -243,7 +249,7 @@ def write_feature_set(
     version : str, default=None
         Version of the search engine, as in :func:`treerank.export`.
     name : str, default="treerank"
-        Name of the set or store: that of the model.
+        Name of the set or store: the name of the model.
 
     Returns
     -------

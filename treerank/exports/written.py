@@ -26,7 +26,7 @@ class Node(NamedTuple):
     feature: int
     #: Threshold to write for a split.
     threshold: float
-    #: Place of the right child of a split.
+    #: Index of the right child of a split.
     right: int
     missing_left: bool
     #: Value of a leaf.
@@ -89,16 +89,16 @@ class Written:
     def trees(self) -> Iterator[list[Node]]:
         """Yield tree after tree."""
         forest = self.forest
-        place, sizes, depth = forest.preorder
-        order = np.argsort(place)
-        begins = place[forest.roots]
+        preorder_index, sizes, depth = forest.preorder
+        order = np.argsort(preorder_index)
+        begins = preorder_index[forest.roots]
         for begin, size in zip(begins.tolist(), sizes[forest.roots].tolist(), strict=True):
             nodes = order[begin : begin + size]
             columns = (
                 np.arange(size),
                 forest.feature[nodes],
                 self.thresholds[nodes],
-                place[forest.right[nodes]] - begin,
+                preorder_index[forest.right[nodes]] - begin,
                 forest.missing_left[nodes],
                 forest.values[nodes, 0],
                 depth[nodes],

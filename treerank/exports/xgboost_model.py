@@ -44,7 +44,7 @@ def write_xgboost(written: Written) -> str:
         },
         "objective": {"lambdarank_param": {}, "name": "rank:pairwise"},
     }
-    # Of the escapes of JSON, XGBoost reads those of a letter alone.
+    # Of JSON's escapes, XGBoost only reads those with one letter, such as \n.
     document = {"learner": learner, "version": [3, 0, 0]}
     return json.dumps(document, default=np.ndarray.tolist, ensure_ascii=False)
 
@@ -82,7 +82,7 @@ def _tree(written: Written, number: int, nodes: np.ndarray) -> dict[str, Any]:
     sizes = np.array([len(codes) for codes in own_sets], dtype=np.int64)
     leaf_values = np.where(is_leaf, forest.values[nodes, 0], 0.0).astype(np.float32)
     zeros = np.zeros(len(nodes), dtype=np.float32)
-    codes = [code for own in own_sets for code in own]
+    codes = [code for category_codes in own_sets for code in category_codes]
     return {
         "base_weights": leaf_values,  # which some readers of these files add up
         "categories": np.array(codes, dtype=np.int32),

@@ -20,7 +20,7 @@ class Bag:
     left_out: np.ndarray
 
     def validation(self, rows: Rows, objective: Objective) -> Validation:
-        """Return the left-out rows, and their loss in its convex form, negated, as the metric."""
+        """Return the held-out rows and a metric on them: the negated loss, in its convex form."""
         convex = as_objective(taken(objective, self.left_out)).convex_or_itself()
 
         def negative_loss(scores: np.ndarray) -> float:
@@ -30,7 +30,7 @@ class Bag:
 
 
 def deal_bags(groups: QueryGroups, n_bags: int, rng: Any) -> list[Bag]:
-    """Return bags that leave out each query once, or each row if there are too few queries.
+    """Return bags of which each query is held out once, or each row if there are too few queries.
 
     Examples
     --------

@@ -162,7 +162,7 @@ def params_of(part: Any) -> dict[str, Any]:
 
 
 def takes_validation(part: Any) -> bool:
-    """Tell whether the ``fit`` of a feature part takes documents to stop early by."""
+    """Tell whether the ``fit`` of a feature part accepts validation data for early stopping."""
     try:
         signature(part.fit).bind("X", "objective", validation=None)
     except TypeError:

@@ -73,7 +73,7 @@ class Components:
         return sum_of_components([Components(self.forest, self.linear, nonlinear), *merged])
 
     def added_to(self, scores: np.ndarray, X: Any) -> np.ndarray:
-        """Return the scores of the trees plus those of the linear model and of the networks."""
+        """Return the sum of the scores of the trees, the linear model and the networks."""
         if self.linear is not None:
             scores = self.linear.added_to(scores, X)
         for network in self.networks:

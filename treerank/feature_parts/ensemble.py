@@ -74,7 +74,7 @@ def _check_bags(name, bags, sizes):
 class Ensemble(PartList):
     """Several feature parts side by side, each the mean of several fits.
 
-    A fit of a part leaves out some queries. A part that stops early watches the loss of the
+    A fit of a part holds out some queries. A part that stops early watches the loss of the
     queries that are left out, and needs no others. The weights of the parts in the score are
     fitted to the objective, on scores of left-out queries only. They are not negative: a part that
     does not help gets the weight 0. An objective with a single query leaves out documents.

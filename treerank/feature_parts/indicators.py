@@ -1,4 +1,4 @@
-"""Numbers: documents as a matrix without categories, which models of other libraries take."""
+"""Indicators: documents as a numeric matrix, categories one-hot, for models of other libraries."""
 
 from dataclasses import dataclass
 from typing import Any, Self
@@ -9,15 +9,15 @@ from scipy.sparse import issparse
 from treerank.checks import check_count, quote
 from treerank.documents.rows import Rows
 
-#: Most categories of all columns, of which each becomes a column.
+#: Largest number of categories over all columns; each becomes a column.
 MOST_CATEGORIES = 1000
 
 
 @dataclass(frozen=True, eq=False)
 class IndicatorColumns:
-    """The columns of numbers, and after them a column of zeros and ones for each category.
+    """One-hot encoding: the numeric columns, then an indicator column for each category.
 
-    A missing value of a column of numbers stays NaN. A missing or new category has zeros only.
+    Missing numbers stay NaN. The indicators of a missing or new category are all 0.
 
     Examples
     --------
@@ -31,19 +31,22 @@ class IndicatorColumns:
 
     @classmethod
     def of(cls, rows: Rows, model: Any) -> Self:
-        """Return the columns of rows; refuse more categories than a matrix should have columns."""
-        found = {column: len(each) for column, each in sorted(rows.columns.categories.items())}
-        if sum(found.values()) > MOST_CATEGORIES:
+        """Return the encoding of the columns of rows; refuse too many categories."""
+        n_categories = {
+            column: len(categories)
+            for column, categories in sorted(rows.columns.categories.items())
+        }
+        if sum(n_categories.values()) > MOST_CATEGORIES:
             raise ValueError(
                 f"X must have at most {MOST_CATEGORIES} categories for {quote(model)}, to which "
-                f"each is a column; got {sum(found.values())}. Leave out a column, or encode it as "
-                "numbers."
+                f"each is a column; got {sum(n_categories.values())}. Leave out a column, or "
+                "encode it as numbers."
             )
-        return cls(found)
+        return cls(n_categories)
 
     @classmethod
     def of_state(cls, n_categories: Any, n_inputs: int) -> Self:
-        """Return the columns that a model file holds; refuse those that no fit makes.
+        """Return the encoding stored in a model file; refuse one that no fit makes.
 
         Examples
         --------
@@ -59,11 +62,11 @@ class IndicatorColumns:
         return columns
 
     def n_features(self, n_inputs: int) -> int:
-        """Return the number of columns that become so many."""
+        """Return the number of columns before encoding, given the number after it."""
         return n_inputs + len(self.n_categories) - sum(self.n_categories.values())
 
     def __call__(self, values: Any) -> Any:
-        """Return the matrix of numbers, in double precision; a sparse one stays sparse."""
+        """Encode a matrix in double precision; a sparse one stays sparse."""
         if issparse(values):
             return values.astype(np.float64)
         if self.n_categories:

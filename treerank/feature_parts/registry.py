@@ -55,7 +55,7 @@ def feature_part_class(name: str) -> type[Any]:
 
 
 def _learns_from_labels(candidate: Any) -> bool:
-    """Tell whether ``fit`` is that of scikit-learn, whose second argument are labels, if any."""
+    """Tell whether ``fit`` has scikit-learn's signature, with labels second, if at all."""
     parameters = signature(candidate.fit).parameters
     return "validation" not in parameters and ("y" in parameters or len(parameters) < 2)
 

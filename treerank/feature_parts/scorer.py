@@ -33,7 +33,7 @@ class Scorer:
     components : Components
         Trees of one output, and a linear model.
     columns : Columns, default=None
-        Names of the columns, by which those of data frames are found, and their categories.
+        Names of the columns, which select columns of data frames, and their categories.
 
     Examples
     --------

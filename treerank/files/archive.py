@@ -31,9 +31,9 @@ _MANIFEST = "treerank.json"
 _ZIP_START = b"PK\x03\x04"
 # A fixed date instead of the clock: the same model gives the same bytes.
 _EPOCH = (1980, 1, 1, 0, 0, 0)
-#: Bytes of all members read from a file: so many and so many times the size of the file.
+#: Most bytes of all members of a file: a constant plus a multiple of the size of the file.
 _MOST_BYTES, _TIMES_FILE = 2**25, 4
-#: JSON values of a manifest: so many and one per so many bytes of the file.
+#: Most JSON values of a manifest: a constant plus one per number of bytes of the file.
 _MOST_VALUES, _FILE_PER_VALUE = 2**20, 8
 #: Longest header of an array; numpy's own are shorter by far.
 _MOST_HEADER = 1000
@@ -93,13 +93,15 @@ def read_archive(path: str | Path) -> Any:
             _check_n_values(text, size)
             manifest = json.loads(text.decode("ascii"))
         is_ours = isinstance(manifest, dict) and manifest.get("format") == FORMAT
-        found = manifest.get("format_version") if is_ours and "content" in manifest else None
-        if type(found) is not int or found < 1:
+        format_version = (
+            manifest.get("format_version") if is_ours and "content" in manifest else None
+        )
+        if type(format_version) is not int or format_version < 1:
             raise ValueError(is_other)
-        if found > FORMAT_VERSION:
+        if format_version > FORMAT_VERSION:
             raise ValueError(
                 f"path must be of format version {FORMAT_VERSION} or older; {path} is newer: "
-                f"version {found!r:.20}, written by treerank "
+                f"version {format_version!r:.20}, written by treerank "
                 f"{manifest.get('library_version')!r:.50}."
             )
         with one_error(f"path must be an undamaged file; {path} is damaged"):

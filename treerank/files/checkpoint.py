@@ -107,7 +107,7 @@ def _checked_path(path: str | Path) -> Path:
 
 @contextmanager
 def using(checkpoint: Checkpoint | None) -> Iterator[None]:
-    """Let the fits in the block have a checkpoint, or none."""
+    """Make the fits inside the block save to and resume from a checkpoint; ``None`` for none."""
     token = _CHECKPOINT.set(checkpoint)
     try:
         yield

@@ -15,7 +15,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 #: The path that means standard input.
 STANDARD_INPUT = "-"
-#: A gzip stream holds at most so many times its own size.
+#: Largest ratio of the uncompressed to the compressed size of a gzip stream.
 _LARGEST_RATIO = 1032
 #: The first byte of gzip, with which no text of data begins.
 _GZIP_START = b"\x1f"
@@ -62,7 +62,7 @@ class TextBlock(NamedTuple):
 
 
 def text_blocks(text: Text, block_size: int) -> Iterator[TextBlock]:
-    r"""Yield an open text in blocks of whole lines, reading so many bytes at a time.
+    r"""Yield an open text in blocks of whole lines, read in chunks of bytes.
 
     The last line of the text gets a newline if it has none. The mark that some editors put before a
     text in UTF-8 is left out.

@@ -122,7 +122,7 @@ def _status(path):
 
 def _is_standard_output(status):
     """Tell whether this process writes its output to a file, as to /dev/stdout in a shell."""
-    is_open = sys.__stdout__ is not None  # if not, the number may be that of another file
+    is_open = sys.__stdout__ is not None  # if not, the number may belong to another file
     return is_open and os.path.samestat(status, os.fstat(_STDOUT))
 
 

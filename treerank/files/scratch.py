@@ -12,7 +12,7 @@ from numpy.typing import DTypeLike
 def scratch_array(shape: tuple[int, ...], dtype: DTypeLike) -> np.ndarray[Any, Any]:
     """Return an array in a new file in the folder for temporary files, see ``TMPDIR``.
 
-    The system keeps as much of the file in memory as it has room for.
+    The operating system caches as much of the file as fits into memory.
 
     Examples
     --------

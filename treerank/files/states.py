@@ -101,7 +101,10 @@ def count(at_least: int = 0, at_most: int | None = None) -> StateRule:
 
 
 def size(of: str) -> StateRule:
-    """Return the rule of a whole number, at least 1, that later rules know under a name."""
+    """Return the rule for a size, a whole number of at least 1.
+
+    It is stored as ``sizes[of]``, so that the rules of later entries can check shapes against it.
+    """
 
     def check(name: str, value: Any, sizes: dict[str, int]) -> None:
         check_count(name, value, at_least=1)

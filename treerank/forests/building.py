@@ -16,7 +16,7 @@ _PER_NODE = ("feature", "threshold", "missing_left", "values")
 class GrowingForest:
     """Trees that grow node by node, parents before children; a node is a leaf until it is split.
 
-    Its arrays are those of :class:`~treerank.forests.forest.Forest`. The value of a new leaf is
+    Its arrays are as in :class:`~treerank.forests.forest.Forest`. The value of a new leaf is
     NaN, which a forest refuses, until you set it.
 
     Examples

@@ -39,7 +39,7 @@ _SPLIT, _FEATURE, _BEFORE = 0, 1, 2
 
 
 def margin_parts(forest: Forest, X_a: Any, X_b: Any, *, n_threads: int = 1) -> np.ndarray:
-    """Return how much each feature adds to the score of a above that of b, row by row.
+    """Return each feature's contribution to the score of a minus the score of b, row by row.
 
     These Shapley values, of shape (n_pairs, n_features), add up to the difference of the scores,
     which are of one output. Documents are arrays or sparse matrices, and one of the two may be a

@@ -1,6 +1,6 @@
 r"""Boundaries of classes: where the scores of a sorted list leave a gap.
 
-A ranker that learned classes gives the documents of a class similar scores. Few documents lie
+A ranker that learned classes gives documents of the same class similar scores. Few documents lie
 between two classes, so :math:`r(a, b)` of neighbors in the sorted list peaks there (section 5.5 of
 the DirectRanker paper). Single neighbors are noisy, so peaks are searched in the differences of
 scores a ``span`` of positions apart, averaged over a span, on a logarithmic scale, since these
@@ -25,11 +25,11 @@ from treerank.rankers.scoring import scores_of
 
 #: Number of spans in a list.
 _N_SPANS = 40
-#: Lowest difference of scores, relative to the median, of which the logarithm is taken.
+#: Smaller differences of scores, relative to the median, are raised to this before the logarithm.
 _FLOOR = 1e-3
-#: Where the number of classes is not given, logarithms of the factor by which r must rise to a
-#: peak: at least the first, and as much as 95 % of lists without classes do not reach, whose scores
-#: were drawn from uniform, normal or exponential distributions.
+#: If the number of classes is not given, a peak must rise by at least a factor, whose logarithm is
+#: the first number; the other two were chosen so that 95 % of lists without classes have no peak,
+#: with scores drawn from uniform, normal or exponential distributions.
 _LEAST_HEIGHT, _NOISE, _NOISE_OF_SINGLE_GAPS = np.log(2.0), 4.7, 6.6
 #: With fewer documents, no neighbors lie on either side of a peak.
 _FEWEST = 4
@@ -41,7 +41,7 @@ class Peaks(NamedTuple):
     Attributes
     ----------
     positions, thresholds, heights, r : ndarray
-        As of :class:`Boundaries`.
+        As in :class:`Boundaries`.
     """
 
     positions: np.ndarray

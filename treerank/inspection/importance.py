@@ -62,9 +62,9 @@ class Importances(Shown):
     @property
     def means(self) -> np.ndarray:
         """Mean drop of each group over queries."""
-        known = ~np.isnan(self.drops)
-        counts = known.sum(axis=1)
-        sums = np.where(known, self.drops, 0.0).sum(axis=1)
+        is_defined = ~np.isnan(self.drops)
+        counts = is_defined.sum(axis=1)
+        sums = np.where(is_defined, self.drops, 0.0).sum(axis=1)
         return np.divide(sums, counts, out=np.full(len(counts), np.nan), where=counts > 0)
 
     @property
@@ -165,7 +165,7 @@ def permutation_importance(
     columns = _columns_by_name(ranker, groups)
 
     def values(features: Any) -> np.ndarray:
-        return measured.per_query(y, scores_of(ranker, features), queries.codes)
+        return measured.per_query(y, scores_of(ranker, features), queries)
 
     intact, drops = values(X), np.empty((len(columns), queries.n_queries))
     for n, group in enumerate(columns.values()):

@@ -18,7 +18,7 @@ from treerank.metrics.registry import AnyMetric, get_metric
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Duplicates(Shown):
-    """Duplicates: documents whose features all equal those of another document.
+    """Duplicates: documents with the same features as another document.
 
     Parameters
     ----------

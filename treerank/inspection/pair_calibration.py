@@ -13,7 +13,7 @@ from treerank.display.tables import Table, counted
 from treerank.documents.queries import ByRow, QueryGroups
 from treerank.parameters import Count, check_arguments
 
-#: Number of pairs that are drawn; those of equal labels are dropped.
+#: Number of pairs that are drawn; pairs of equal labels are dropped.
 N_DRAWN = 200_000
 
 

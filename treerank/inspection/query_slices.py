@@ -88,10 +88,10 @@ class Slices(list[Slice], Shown):
 
     def chart(self, *, most: int = MOST_ROWS) -> Intervals:
         """Return the differences from the other queries, as :meth:`plot` shows them."""
-        shown = self[:most]
-        names = [f"{s.column} {s.values} ({s.n_queries:,})" for s in shown]
+        first_slices = self[:most]
+        names = [f"{s.column} {s.values} ({s.n_queries:,})" for s in first_slices]
         label, title = "difference from the other queries", "Slices (number of queries)"
-        return Intervals.of(names, [s.difference.ends for s in shown], x=label, title=title)
+        return Intervals.of(names, [s.difference.ends for s in first_slices], x=label, title=title)
 
     @check_arguments
     def plot(self, ax: Any = None, *, most: Count = MOST_ROWS) -> Any:
@@ -178,22 +178,22 @@ def slices(
         by_query = {name: _by_query(name, column, groups) for name, column in columns.items()}
     for name, column in by_query.items():
         for text, is_inside in _parts(column, n_bins, at_least):
-            inside, others = values[is_inside & is_measured], values[~is_inside & is_measured]
-            if min(len(inside), len(others)) >= at_least:
-                compared.append(_compared(name, text, inside, others))
+            inside, outside = values[is_inside & is_measured], values[~is_inside & is_measured]
+            if min(len(inside), len(outside)) >= at_least:
+                compared.append(_compared(name, text, inside, outside))
     adjusted = adjust_holm([part.p_value for part in compared])
     result = [replace(s, p_value=float(p)) for s, p in zip(compared, adjusted, strict=True)]
     return Slices(sorted(result, key=lambda part: (part.p_value, -abs(part.difference.estimate))))
 
 
-def _compared(name, text, inside, others):
+def _compared(name, text, inside, outside):
     """Return a slice with its unadjusted p-value by Welch's t-test."""
-    mean, gap = float(inside.mean()), float(inside.mean() - others.mean())
-    errors = [part.var(ddof=1) / len(part) for part in (inside, others)]
+    mean, gap = float(inside.mean()), float(inside.mean() - outside.mean())
+    errors = [part.var(ddof=1) / len(part) for part in (inside, outside)]
     error = np.sqrt(sum(errors))
     if error <= 1e-12:  # both are constant: nothing says how far they vary
         return Slice(name, text, len(inside), mean, Interval(gap, gap, gap, _LEVEL), 1.0)
-    weights = [e**2 / (len(part) - 1) for e, part in zip(errors, (inside, others), strict=True)]
+    weights = [e**2 / (len(part) - 1) for e, part in zip(errors, (inside, outside), strict=True)]
     student = stats.t(error**4 / sum(weights))
     half_width = float(error * student.ppf((1 + _LEVEL) / 2))
     difference = Interval(gap, gap - half_width, gap + half_width, _LEVEL)

@@ -113,7 +113,7 @@ def _pairs_by_query(
 ) -> Iterator[tuple[np.ndarray, ...]]:
     """Yield rows above, rows below, query and cost of the costliest pairs of each query."""
     gains = metric.gains(y)
-    ideal = metric.ideal(groups.sorted(gains), groups.indptr)
+    ideal = metric.ideal_of(groups.sorted(gains), groups)
     best_first = np.lexsort((-scores, groups.codes))
     discount = DISCOUNTS[metric.discount](np.arange(1.0, groups.sizes.max() + 1))
     discount[metric.depth :] = 0

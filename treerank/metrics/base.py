@@ -84,7 +84,7 @@ class Metric(RenamedMembers, ABC):
     def name(self) -> str:
         """Name with the settings that are not the defaults, and with the cutoff."""
         settings = ((f, getattr(self, f.name)) for f in fields(self) if f.name != "k")
-        changed = ", ".join(f"{f.name}={_plain(v)!r}" for f, v in settings if v != f.default)
+        changed = ", ".join(f"{f.name}={_shown(v)!r}" for f, v in settings if v != f.default)
         name = f"{self.stem}({changed})" if changed else self.stem
         return name if self.k is None else f"{name}@{self.k}"
 
@@ -103,6 +103,13 @@ class Metric(RenamedMembers, ABC):
         By default it is 1, or 0 if no document has a gain.
         """
         return (count_relevant(gains, indptr) > 0).astype(np.float64)
+
+    def ideal_of(self, gains: np.ndarray, groups: QueryGroups) -> np.ndarray:
+        """Return :meth:`ideal` for gains that are sorted by query.
+
+        A metric that knows more of the queries than their documents finds it by ``groups.ids``.
+        """
+        return self.ideal(gains, groups.indptr)
 
     def discounts(self, n_positions: int) -> np.ndarray:
         """Return the discount of each position up to the cutoff; empty if there are none."""
@@ -129,7 +136,7 @@ class Metric(RenamedMembers, ABC):
         """Value of a query without a relevant document."""
         return np.nan if self.no_relevant == "exclude" else float(self.no_relevant)
 
-    def per_query(self, y: ArrayLike, scores: ArrayLike, qid: ByRow = None) -> np.ndarray:
+    def per_query(self, y: ArrayLike, scores: ArrayLike, qid: Queries = None) -> np.ndarray:
         """Return one value per query, in the order of ``np.unique(qid)``.
 
         Unjudged documents (NaN) are removed from the list.
@@ -139,11 +146,11 @@ class Metric(RenamedMembers, ABC):
         judged = np.flatnonzero(~np.isnan(labels))
         if len(judged) == len(labels):
             return self._prepare(y, qid).per_query(scores)
-        codes = QueryGroups.from_qid(qid, len(labels)).codes
-        values = np.full(codes.max() + 1, self.of_nothing)
+        groups = QueryGroups.from_qid(qid, len(labels))
+        values = np.full(groups.n_queries, self.of_nothing)
         scores = check_column("scores", scores, len(labels))[judged]
-        prepared = self._prepare(labels[judged], codes[judged])
-        values[np.unique(codes[judged])] = prepared.per_query(scores)
+        prepared = self._prepare(labels[judged], groups.take(judged))
+        values[np.unique(groups.codes[judged])] = prepared.per_query(scores)
         return values
 
     def prepared(self, y: ArrayLike, qid: Queries = None) -> "PreparedMetric":
@@ -166,24 +173,24 @@ class Metric(RenamedMembers, ABC):
     def prepared_part(self, gains: np.ndarray, groups: QueryGroups) -> "PreparedMetric":
         """Return :meth:`prepared` for a subset of the queries, which may be empty.
 
-        ``gains`` are those of its documents: they may depend on all labels.
+        ``gains`` are the gains of its documents: they may depend on all labels.
         """
         gains = groups.sorted(gains)
-        ideal = self.ideal(gains, groups.indptr) if groups.n_queries else gains
+        ideal = self.ideal_of(gains, groups) if groups.n_queries else gains
         return PreparedMetric(self, groups, gains, ideal)
 
     def _prepare(self, y: ArrayLike, qid: Queries) -> "PreparedMetric":
         labels = check_column("y", y)
         groups = QueryGroups.from_qid(qid, len(labels))
         gains = groups.sorted(self.gains(labels))
-        return PreparedMetric(self, groups, gains, self.ideal(gains, groups.indptr))
+        return PreparedMetric(self, groups, gains, self.ideal_of(gains, groups))
 
 
 @dataclass(frozen=True, eq=False)
 class PreparedMetric:
     """A metric with its labels: ``prepared(scores)`` is a float.
 
-    ``gains`` are those of the documents, sorted by query; ``ideal`` is the ideal total of each
+    ``gains`` are the documents' gains, sorted by query; ``ideal`` is the ideal total of each
     query, 0 if it has no relevant document.
 
     Examples
@@ -223,8 +230,10 @@ class PreparedMetric:
         return np.minimum(values, 1.0, out=values, where=self.ideal > 0)
 
 
-def _plain(value: Any) -> Any:
-    """Return a NumPy number as a Python number."""
+def _shown(value: Any) -> Any:
+    """Return a NumPy number as a Python number, and a mapping of queries as their number."""
+    if isinstance(value, dict):
+        return f"{len(value)} queries"
     return value.item() if isinstance(value, np.generic) else value
 
 

@@ -69,7 +69,7 @@ def discounted_gain(gains: np.ndarray, ends: np.ndarray, k: int, discounts: np.n
 class NDCG(Metric):
     """Normalized discounted cumulative gain; a query has nothing to find if all gains are 0.
 
-    All other parameters are those of :class:`~treerank.metrics.base.Metric`.
+    All other parameters are as in :class:`~treerank.metrics.base.Metric`.
 
     Parameters
     ----------
@@ -79,8 +79,8 @@ class NDCG(Metric):
         1 / log2(i + 1) for position i, or, as in Järvelin and Kekäläinen (2002) and the scripts
         of LETOR, 1 / log2(i) with 1 for the first.
     short_lists : {"as_is", "zero"}, default="as_is"
-        Value of a query of fewer than k documents: that of the documents it has, or 0, as in the
-        scripts of LETOR.
+        Value of a query of fewer than k documents: the value of the documents it has, or 0, as in
+        the scripts of LETOR.
 
     References
     ----------
@@ -151,7 +151,7 @@ def _expected_reciprocal_rank(stops, ends, k, discounts):
 class ExpectedReciprocalRank(Metric):
     """Expected reciprocal rank; a query has nothing to find if no document can satisfy.
 
-    All other parameters are those of :class:`~treerank.metrics.base.Metric`.
+    All other parameters are as in :class:`~treerank.metrics.base.Metric`.
 
     Parameters
     ----------
@@ -216,7 +216,7 @@ def _mean_products(factors, size):
 class RankBiasedPrecision(ThresholdMetric):
     """Rank-biased precision; a query has nothing to find if no label reaches the threshold.
 
-    All other parameters are those of :class:`~treerank.metrics.threshold_metrics.ThresholdMetric`.
+    All other parameters are as in :class:`~treerank.metrics.threshold_metrics.ThresholdMetric`.
 
     Parameters
     ----------

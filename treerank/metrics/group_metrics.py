@@ -6,10 +6,10 @@ document i of a ranking has the gain
 
 .. math:: g_i = \sum_{s} y_{is} (1 - \alpha)^{\sum_{j<i} y_{js}}.
 
-Tied scores are broken by row. Values equal those of TREC's ndeval if rows are sorted by document
+Tied scores are broken by row. Values equal TREC ndeval's if rows are sorted by document
 id: the ideal ranking takes the last of equal documents.
 
-The exposure of a group of documents, such as those of one seller, is that of their positions.
+The exposure of a group of documents, such as one seller's, is the exposure of their positions.
 """
 
 from typing import Annotated, Any
@@ -155,7 +155,7 @@ def exposure_by_group(
     k: Count | None = None,
     discount: Annotated[str, Rule.one_of(DISCOUNTS)] = "log2",
 ) -> dict[Any, float]:
-    """Return the mean exposure of the documents of each group, such as those of one seller.
+    """Return the mean exposure of the documents of each group, such as one seller's.
 
     The exposure of a document is the discount of its position. Tied documents share the exposure
     of their positions.

@@ -1,4 +1,4 @@
-"""Documents that nobody has judged: how many they are, and what they might change.
+"""Unjudged documents: how many there are, and by how much they might change a metric.
 
 Their label is NaN. :class:`Judged` is the share of the first documents that have a label;
 :func:`ndcg_bounds` are the least and the largest NDCG that labels of all others might give.
@@ -26,7 +26,7 @@ _LEAST_JUDGED, _DEPTH = 0.9, 10
 class Judged(Metric):
     """Judged: the share of the top k documents that are judged, whose label is not NaN.
 
-    Read it beside a metric, which ignores unjudged documents. The parameters are those of
+    Read it beside a metric, which ignores unjudged documents. The parameters are as in
     :class:`~treerank.metrics.base.Metric`.
 
     Examples
@@ -46,7 +46,7 @@ class Judged(Metric):
         """Return k, or the number of documents of the query if it is smaller."""
         return np.minimum(np.diff(indptr), self.depth).astype(np.float64)
 
-    def per_query(self, y: ArrayLike, scores: ArrayLike, qid: ByRow = None) -> np.ndarray:
+    def per_query(self, y: ArrayLike, scores: ArrayLike, qid: Queries = None) -> np.ndarray:
         """Return one value per query, in the order of ``np.unique(qid)``."""
         return self._prepare(y, qid).per_query(scores)
 

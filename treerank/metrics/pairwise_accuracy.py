@@ -30,7 +30,7 @@ class PairwiseAccuracy(Metric):
 
     Labels may be negative and fractional.
 
-    All other parameters are those of :class:`~treerank.metrics.base.Metric`.
+    All other parameters are as in :class:`~treerank.metrics.base.Metric`.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ class PairwiseAccuracy(Metric):
         return y
 
     def ideal(self, gains: np.ndarray, indptr: np.ndarray) -> np.ndarray:
-        """Return the number of pairs with different labels: those in order in the best one."""
+        """Return the number of pairs with different labels, all in order in the best ranking."""
         return self.totals(gains, gains, indptr, "stable")
 
 

@@ -87,7 +87,7 @@ class FunctionMetric:
                 f"{quote(value)}."
             ) from error
 
-    def per_query(self, y: ArrayLike, scores: ArrayLike, qid: ByRow = None) -> np.ndarray:
+    def per_query(self, y: ArrayLike, scores: ArrayLike, qid: Queries = None) -> np.ndarray:
         """Return the value of the function on each query alone; NaN if no document is judged."""
         y = check_column("y", y, some_unjudged=True)
         scores, groups = np.asarray(scores), QueryGroups.from_qid(qid, len(y))

@@ -3,21 +3,31 @@
 To add one, derive it from :class:`ThresholdMetric` instead of ``Metric``.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from hashlib import blake2b
+from typing import Any
 
 import numpy as np
 
+from treerank.checks import is_whole, quote
 from treerank.documents.gains import count_relevant, is_relevant
+from treerank.documents.ids import text_of_id
+from treerank.documents.queries import QueryGroups
 from treerank.metrics.base import Metric
 from treerank.numerics.compiling import register_jitable
 from treerank.parameters import Finite
+
+#: Numbers of relevant documents of so many queries are written out.
+_FEW = 5
 
 
 @dataclass(frozen=True, kw_only=True)
 class ThresholdMetric(Metric):
     """A metric for which a document is relevant if its label reaches a threshold.
 
-    All other parameters, and the attributes, are those of :class:`~treerank.metrics.base.Metric`.
+    All other parameters, and the attributes, are as in :class:`~treerank.metrics.base.Metric`.
 
     Parameters
     ----------
@@ -75,7 +85,7 @@ class Precision(ThresholdMetric):
 
     The divisor is k for a query of fewer documents too, as in trec_eval.
 
-    The parameters are those of :class:`~treerank.metrics.threshold_metrics.ThresholdMetric`.
+    The parameters are as in :class:`~treerank.metrics.threshold_metrics.ThresholdMetric`.
 
     Examples
     --------
@@ -100,19 +110,110 @@ class Recall(ThresholdMetric):
 
     with R the number of relevant documents of the query. Ties are as in precision.
 
-    A query has no relevant document if no label reaches the threshold.
+    A query has no relevant document if no label reaches the threshold and ``n_relevant`` knows of
+    none.
 
-    The parameters are those of :class:`~treerank.metrics.threshold_metrics.ThresholdMetric`.
+    All other parameters are as in
+    :class:`~treerank.metrics.threshold_metrics.ThresholdMetric`.
+
+    Parameters
+    ----------
+    n_relevant : mapping from query id to int, default=None
+        How many relevant documents there are, by query: all purchases of a user, also those that
+        no retriever found. A ``pandas.Series`` with query ids as its index is one, too. R is this
+        number, so a query whose candidates hold nothing relevant counts 0 and is not left out.
+        A query that has no row at all can't be counted. ``None`` takes the number among the rows.
 
     Examples
     --------
     >>> Recall(k=2)([0, 1, 2], [0.3, 0.1, 0.2])
     0.5
+    >>> y, scores, qid = [1, 0, 0, 0], [0.9, 0.2, 0.7, 0.1], ["ann", "ann", "bob", "bob"]
+    >>> Recall(k=2)(y, scores, qid), Recall(k=2, n_relevant={"ann": 4, "bob": 1})(y, scores, qid)
+    (1.0, 0.125)
     """
+
+    n_relevant: Mapping[Any, int] | None = field(default=None, hash=False)
 
     stem = "recall"
     list_total = expected_hits
     ideal = number_of_relevant
+
+    def __post_init__(self) -> None:
+        if self.n_relevant is not None:
+            object.__setattr__(self, "n_relevant", _checked_counts(self.n_relevant))
+        super().__post_init__()
+
+    def ideal_of(self, gains: np.ndarray, groups: QueryGroups) -> np.ndarray:
+        """Return the number of relevant documents that there are, by query."""
+        n_found = number_of_relevant(self, gains, groups.indptr)
+        if self.n_relevant is None:
+            return n_found
+        if groups.ids is None:
+            raise ValueError(
+                "n_relevant must be None where the ids of queries are not known; got numbers of "
+                f"relevant documents of {len(self.n_relevant)} queries. Pass qid, the id of the "
+                "query of each document, as text, numbers or tuples."
+            )
+        by_text = self._counts_by_text
+        n_relevant = np.empty(groups.n_queries)
+        for number, query in enumerate(groups.ids):
+            count = by_text.get(text_of_id(query))
+            if count is None:
+                raise ValueError(
+                    "n_relevant must have an entry for each query of qid; got none for "
+                    f"{_id(query)}, and queries such as {_id(next(iter(self.n_relevant)))}. "
+                    "Write 0 for a query for which there is nothing to find."
+                )
+            if count < n_found[number]:
+                raise ValueError(
+                    "n_relevant must count all relevant documents of a query, those among the rows "
+                    f"too; got {count} for query {_id(query)}, which has {n_found[number]:.0f}."
+                )
+            n_relevant[number] = count
+        return n_relevant
+
+    @cached_property
+    def _counts_by_text(self) -> dict[str, int]:
+        """The numbers of relevant documents, by a text that is the same for equal ids."""
+        return {text_of_id(query): n for query, n in (self.n_relevant or {}).items()}
+
+
+class _Counts(dict[Any, int]):
+    """Numbers of relevant documents by query, of which a text names a few and their hash."""
+
+    def __repr__(self) -> str:
+        if len(self) <= _FEW:
+            return super().__repr__()
+        texts = sorted(f"{text_of_id(query)}: {n}" for query, n in self.items())
+        digest = blake2b("\n".join(texts).encode(errors="surrogatepass"), digest_size=4)
+        return f"<{len(self)} queries, {sum(self.values())} relevant, {digest.hexdigest()}>"
+
+
+def _checked_counts(n_relevant: Any) -> _Counts:
+    """Return a mapping from query id to a whole number of at least 0 as a dict."""
+    pairs = n_relevant.items() if hasattr(n_relevant, "items") else n_relevant
+    rule = "n_relevant must be a mapping from query id to the number of its relevant documents"
+    try:
+        counts = {} if isinstance(pairs, str) else dict(pairs)
+    except (TypeError, ValueError):
+        counts = {}
+    if not counts:
+        raise ValueError(
+            f"{rule}, such as {{'ann': 4, 'bob': 1}}; got {quote(n_relevant)}. A metric's name "
+            "cannot hold it: write Recall(10, n_relevant=...)."
+        )
+    for query, count in counts.items():
+        if not is_whole(count) or count < 0:
+            raise ValueError(
+                f"{rule}, a whole number of at least 0; got {quote(count)} for {_id(query)}."
+            )
+    return _Counts({query: int(count) for query, count in counts.items()})
+
+
+def _id(query: Any) -> str:
+    """Return a query id as Python writes it."""
+    return quote(query.item() if isinstance(query, np.generic) else query)
 
 
 @register_jitable
@@ -139,7 +240,7 @@ class Success(ThresholdMetric):
 
     A query has no relevant document if no label reaches the threshold.
 
-    The parameters are those of :class:`~treerank.metrics.threshold_metrics.ThresholdMetric`.
+    The parameters are as in :class:`~treerank.metrics.threshold_metrics.ThresholdMetric`.
 
     Examples
     --------
@@ -181,7 +282,7 @@ class ReciprocalRank(ThresholdMetric):
 
     A query has no relevant document if no label reaches the threshold.
 
-    The parameters are those of :class:`~treerank.metrics.threshold_metrics.ThresholdMetric`.
+    The parameters are as in :class:`~treerank.metrics.threshold_metrics.ThresholdMetric`.
 
     Examples
     --------
@@ -225,7 +326,7 @@ class AveragePrecision(ThresholdMetric):
 
     A query has no relevant document if no label reaches the threshold.
 
-    The parameters are those of :class:`~treerank.metrics.threshold_metrics.ThresholdMetric`.
+    The parameters are as in :class:`~treerank.metrics.threshold_metrics.ThresholdMetric`.
 
     References
     ----------
@@ -276,7 +377,7 @@ class BinaryPreference(ThresholdMetric):
 
     A query has no relevant document if no label reaches the threshold.
 
-    All other parameters are those of :class:`~treerank.metrics.threshold_metrics.ThresholdMetric`.
+    All other parameters are as in :class:`~treerank.metrics.threshold_metrics.ThresholdMetric`.
 
     Parameters
     ----------

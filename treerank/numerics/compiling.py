@@ -51,7 +51,7 @@ TESTED_VERSIONS = (0, 61), (0, 70)
 def njit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     """Compile a function with ``numba.njit`` and store its machine code on disk.
 
-    ``options`` are those of ``numba.njit``.
+    ``options`` are options of ``numba.njit``.
 
     Examples
     --------
@@ -107,7 +107,8 @@ def while_compiling(tell: Callable[[bool], None]) -> Iterator[None]:
     """Call ``tell(True)`` when a kernel begins to be compiled, and ``tell(False)`` at its end.
 
     Kernels that are read from disk are not compiled. Those that a kernel calls are compiled within
-    it, and other threads may compile some: of all of them, the first and the last are told of.
+    it, and other threads may compile some: only the start of the first and the end of the last are
+    reported.
 
     Examples
     --------

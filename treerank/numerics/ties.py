@@ -91,7 +91,7 @@ def extent(values: np.ndarray) -> tuple[float, float]:
     >>> float(least), float(largest)
     (-2.0, 3.0)
     """
-    # The maximum of floats depends on their order if there are NaN, that of integers does not.
+    # The maximum of floats depends on their order if there are NaN; of integers it does not.
     # All in one function: to compile a small one takes longer than its code.
     least, largest = _INFINITY, ~_INFINITY
     for t in range(len(values)):

@@ -275,7 +275,7 @@ def as_objective(objective: Any, y: np.ndarray | None = None) -> Objective:
 
 
 class NoDocuments(Objective):
-    """The objective of no documents, such as those of a worker without queries.
+    """The objective of no documents, for a worker without queries.
 
     Examples
     --------

@@ -2,7 +2,7 @@ r"""Target probabilities of pairs that do not contradict each other.
 
 Burges et al. (2005), section 3.1: with :math:`P_{ij} = 1 / (1 + e^{-o_{ij}})`, log odds of
 consistent probabilities add up, :math:`o_{ik} = o_{ij} + o_{jk}`. So one probability for each two
-neighbors of an order, whatever they are, determines those of all pairs.
+neighbors of an order, whatever they are, determines the probabilities of all pairs.
 """
 
 import numpy as np
@@ -13,7 +13,7 @@ from treerank.checks import check_column
 
 
 def chained_probabilities(neighbors: ArrayLike) -> np.ndarray:
-    r"""Return the probability of each pair that follows from those of neighbors.
+    r"""Return the probability of each pair, as follows from the probabilities of neighbors.
 
     They are targets for the fourth column of ``given_pairs`` that a model can reach, whatever the
     probabilities of neighbors are (the theorem of section 3.1 of the RankNet paper [1]_). Two
@@ -30,7 +30,7 @@ def chained_probabilities(neighbors: ArrayLike) -> np.ndarray:
     Returns
     -------
     ndarray of shape (n_documents, n_documents)
-        Probability that the document of the row is above that of the column; 1/2 on the diagonal.
+        Probability that the row's document is above the column's; 1/2 on the diagonal.
 
     References
     ----------
@@ -60,6 +60,6 @@ def chained_probabilities(neighbors: ArrayLike) -> np.ndarray:
 
 
 def _between(steps):
-    """Return the sum of the steps from the document of each row to that of each column."""
+    """Return the sum of the steps from each row's document to each column's."""
     reached = np.append(np.zeros(1, steps.dtype), np.cumsum(steps))
     return reached - reached[:, None]

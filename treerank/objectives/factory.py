@@ -68,7 +68,7 @@ SYNONYMS = {
 #: Margins at which a user-defined loss is tried, symmetric about 0; step of the finite differences,
 #: and smallest product of two slopes whose signs are compared.
 _MARGINS, _STEP, _FLAT = (-2.3, -1.1, -0.4, 0.3, 0.7, 2.3), 1e-4, 1e-8
-#: A label whose exponential gain dominates those of lower labels.
+#: A label whose exponential gain dominates the gains of lower labels.
 DOMINATING_LABEL = 19
 
 
@@ -111,7 +111,7 @@ def make_objective(
         of the margin; :class:`~treerank.objectives.ApproxNDCG` of another temperature; or any
         object with a method ``bind(judgments)`` that returns an objective.
     sample_weight : array-like of shape (n_documents,), default=None
-        Weight of each document; that of a pair is the product.
+        Weight of each document; the weight of a pair is the product.
     query_weight : array-like of shape (n_documents,), default=None
         Weight of each row's query, the same for all rows of a query.
     given_pairs : array-like of shape (n_pairs, 2 to 4), default=None
@@ -144,8 +144,8 @@ def make_objective(
         of_query = groups.first_of(of_query)
     of_document = check_weight("sample_weight", sample_weight, len(y))
     judgments = Judgments.of(y, groups, of_document, of_query, int(random_state))
-    given = None if given_pairs is None else GivenPairs.from_table(given_pairs, groups)
-    settings["pairs"] = rule_or_given(settings.get("pairs"), given)
+    pair_list = None if given_pairs is None else GivenPairs.from_table(given_pairs, groups)
+    settings["pairs"] = rule_or_given(settings.get("pairs"), pair_list)
     return bind_loss(loss, judgments, PairSettings(**settings))
 
 
@@ -172,7 +172,7 @@ def _warn_of_wrong_sign(objective: Any, n_documents: int) -> None:
         return  # training reports what is wrong
     step = _STEP * gradient / np.abs(gradient).max()
     higher, lower = (objective(scores + way * step)[0] for way in (1, -1))
-    # A gradient may be that of a smoothed value, so the value itself need not change.
+    # The gradient may belong to a smoothed value, so the value itself need not change.
     if higher - lower < -np.sum(gradient * step):
         warn_user(
             f"The value of {objective.name} falls where its gradient says that it rises: negate "
@@ -286,7 +286,9 @@ def _pairwise(loss: PairLoss, judgments: Judgments, settings: PairSettings) -> O
 
 def _refuse_weightless(weight: PairWeight, pairs: Pairs) -> None:
     if pairs.ties and not weight.separates:
-        allowed = sorted(name for name, known in PAIR_WEIGHTS.items() if known.separates)
+        allowed = sorted(
+            name for name, weight_type in PAIR_WEIGHTS.items() if weight_type.separates
+        )
         raise ValueError(
             f"weight must be one of {allowed} for pairs of equal labels, whose weight is 0 under "
             f"the other ones; got {pairs!r}."

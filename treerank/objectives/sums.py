@@ -62,7 +62,7 @@ class WeightedSum(Objective):
 
     @property
     def steepness(self) -> float:
-        """Factor from a margin of scores to log odds: that of the terms, or 1 if they differ."""
+        """Factor from a margin of scores to log odds: the terms' factor, or 1 if they differ."""
         counted = zip(self.terms, self.factors, strict=True)
         values = {term.steepness for term, factor in counted if factor > 0}
         return values.pop() if len(values) == 1 else 1.0

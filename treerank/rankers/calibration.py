@@ -145,7 +145,7 @@ class RelevanceScale:
 
     @staticmethod
     def of(ranker: Any) -> "RelevanceScale":
-        """Return the curves of a ranker; refuse a ranker that is not calibrated."""
+        """Return the calibration curves of a ranker; refuse a ranker that is not calibrated."""
         check_is_fitted(ranker)
         scale = relevance_scale_of(ranker)
         if scale is None:

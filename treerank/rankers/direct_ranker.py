@@ -165,15 +165,15 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
 
     def _diagram(self) -> str:
         """Return scikit-learn's diagram with the features of ``fit``, not the output's name."""
-        shown = copy(self)
+        diagram_ranker = copy(self)
         if "columns_" in vars(self):
             names = np.array(shown_names(self), dtype=object)
-            shown.__dict__["get_feature_names_out"] = lambda input_features=None: names
-        return estimator_html_repr(shown)
+            diagram_ranker.__dict__["get_feature_names_out"] = lambda input_features=None: names
+        return estimator_html_repr(diagram_ranker)
 
     @property
     def _repr_html_(self) -> Callable[[], str]:
-        """The diagram for notebooks, unless scikit-learn is told to show text."""
+        """The diagram for notebooks, unless scikit-learn's ``display`` option is "text"."""
         if get_config()["display"] != "diagram":
             raise AttributeError("_repr_html_ needs sklearn.set_config(display='diagram').")
         return self._diagram

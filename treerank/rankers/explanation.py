@@ -96,11 +96,11 @@ class ExplainedMargins(np.ndarray):
         check_count("most", most)
         parts = rows[pair]
         order = [j for j in np.argsort(-np.abs(parts), kind="stable") if parts[j] != 0]
-        first, rest = order[:most], order[most:]
-        names, values = [self.names[j] for j in first], parts[first]
-        if rest:
-            names.append(f"{counted(len(rest), 'other feature')}")
-            values = np.append(values, parts[rest].sum())
+        largest, smaller = order[:most], order[most:]
+        names, values = [self.names[j] for j in largest], parts[largest]
+        if smaller:
+            names.append(f"{counted(len(smaller), 'other feature')}")
+            values = np.append(values, parts[smaller].sum())
         total = float(parts.sum())
         side = "equal" if total == 0 else "A above B" if total > 0 else "A below B"
         label = "score of A minus score of B"
@@ -132,8 +132,8 @@ class ExplainedMargins(np.ndarray):
         values = np.asarray(self)
         if values.ndim == 0:
             return super().__repr__()
-        shown = np.array2string(values, separator=", ", threshold=60, prefix=f"{name}(")
-        return f"{name}({shown})" if shown.count("\n") < MOST_LINES else f"{name} of {self.shape}"
+        text = np.array2string(values, separator=", ", threshold=60, prefix=f"{name}(")
+        return f"{name}({text})" if text.count("\n") < MOST_LINES else f"{name} of {self.shape}"
 
     def _repr_html_(self) -> str | None:
         """Return each sentence over bars of its largest parts, for notebooks."""

@@ -242,7 +242,8 @@ class _StageEvalSets:
         """Return the arguments of ``fit``; a ranker of another package gets the first set alone."""
         names = signature(ranker.fit).parameters
         sets = [
-            (_as_read_by(ranker, part.documents), part.y, part.groups.codes) for part in self.sets
+            (_as_read_by(ranker, part.documents), part.y, _queries_for(ranker, part.groups))
+            for part in self.sets
         ]
         if not isinstance(ranker, Ranker):
             return {"eval_set": sets[0]} if "eval_set" in names else {}
@@ -258,8 +259,13 @@ def _fitted(ranker, data, eval_sets):
     arguments = {name: value for name, value in arguments.items() if value is not None}
     X = _as_read_by(ranker, data.documents)
     # As groups, queries have no ids, which the whole ranker remembers and not each stage.
-    qid = data.groups if isinstance(ranker, Ranker) else data.groups.codes
+    qid = _queries_for(ranker, data.groups)
     return ranker.fit(X, data.y, qid, **arguments)
+
+
+def _queries_for(ranker, groups):
+    """Return queries as a ranker of this package reads them, and their numbers for others."""
+    return groups if isinstance(ranker, Ranker) else groups.codes
 
 
 def _as_read_by(ranker, documents):

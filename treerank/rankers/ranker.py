@@ -277,9 +277,9 @@ class Ranker(Scored):
         self._refuse_categories()
         by_label = {"labels": labels, "label_weights": label_weights}
         by_row = {**by_label, "position": position, **weights}
-        others = {f"y[{n!r}]": values for n, values in [*(labels or {}).items()][1:]}
+        further_labels = {f"y[{n!r}]": values for n, values in [*(labels or {}).items()][1:]}
         if reset:
-            warn_of_copies_by_row(self, X, {"position": position, **weights, **others})
+            warn_of_copies_by_row(self, X, {"position": position, **weights, **further_labels})
         documents = Rows(X, columns=self.columns_)
         pairs = None
         if given_pairs is not None:

@@ -134,11 +134,12 @@ def refresh(
     folds = QueryKFold(n_splits, shuffle=True, random_state=random_state)
     sets = list(folds.split(X, y, qid))
     hashes, metric, gaps = id_hashes(qid, len(y)), metric_of(ranker), []
-    qid = QueryGroups.from_qid(qid, len(y)).codes
+    groups = QueryGroups.from_qid(qid, len(y))
+    qid = groups.codes
     for train, test in sets:
         some = X[train], y[train], qid[train], hashes[train]
         learned = _learned(ranker, learn, *some, random_state)
-        gaps.append(_gaps(ranker, learned, X[test], y[test], qid[test], metric))
+        gaps.append(_gaps(ranker, learned, X[test], y[test], groups.take(test), metric))
     candidate = _learned(ranker, learn, X, y, qid, hashes, random_state)
     gains = {"new": mean_interval(np.concatenate(gaps), level=level)}
     if old is not None:

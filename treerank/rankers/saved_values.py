@@ -142,10 +142,10 @@ def _read_estimator(content: dict[str, Any], classes: Classes) -> Any:
     path_or_class = classes[name]
     is_path = isinstance(path_or_class, str)
     estimator_class: Any = load_object(path_or_class) if is_path else path_or_class
-    given = {}
+    fixed_params = {}
     if isinstance(estimator_class, partial):
-        estimator_class, given = estimator_class.func, estimator_class.keywords
-    params = restored(content["params"], classes) | given
+        estimator_class, fixed_params = estimator_class.func, estimator_class.keywords
+    params = restored(content["params"], classes) | fixed_params
     estimator = estimator_class(**params)
     if content["state"] is not None:
         _check_settings(estimator_class, params)
@@ -162,8 +162,10 @@ def _check_settings(estimator_class: Any, params: dict[str, Any]) -> None:
 
 
 def _write_settings(value: Any, fitted: bool) -> list[Any]:
-    settings = {field.name: saved(getattr(value, field.name)) for field in fields(value)}
-    return [type(value).__name__, settings]
+    settings = {field.name: getattr(value, field.name) for field in fields(value)}
+    # The keys of a mapping are query ids, which may be numbers or tuples.
+    pairs = {name: [*v.items()] for name, v in settings.items() if isinstance(v, dict)}
+    return [type(value).__name__, {name: saved(v) for name, v in (settings | pairs).items()}]
 
 
 def _read_settings(content: Any, classes: Classes) -> Any:

@@ -224,7 +224,7 @@ def measured(
     with naming_label(label):
         check_column("y", y, len(scores), some_unjudged=True)
     if qid is None and isinstance(metric, Metric):
-        qid = np.zeros(len(scores))  # one query: warn_of_one_query has warned already
+        qid = QueryGroups.from_qid(None, len(scores))  # warn_of_one_query has warned already
     if sample_weight is None and not isinstance(metric, Metric):
         return metric(y, scores, qid)
     weight = None

@@ -120,7 +120,7 @@ def _single(subject: Subject, hints: list[str]) -> Markup:
     """Return the features that rank best alone."""
     metric = subject.metrics[0]
     rows = subject.rows_of_some_queries(_N_DOCUMENTS)
-    data = subject.X[rows], subject.y[rows], subject.groups.codes[rows]
+    data = subject.X[rows], subject.y[rows], subject.groups.take(rows)
     values = single_features(*data, metric=metric)
     cells = [[subject.feature_names[j], f"{values[j]:.4f}"] for j in _highest(values)]
     ranker_mean = np.nanmean(subject.values[subject.main])

@@ -52,7 +52,7 @@ def _importances(
     subject: Subject, chosen: list[int], rows: np.ndarray, parts: np.ndarray
 ) -> tuple[Markup, list[int]]:
     """Return a table of drops, and the order of the features by drop."""
-    data = (taken_rows(subject.documents, rows), subject.y[rows], subject.groups.codes[rows])
+    data = (taken_rows(subject.documents, rows), subject.y[rows], subject.groups.take(rows))
     names = subject.feature_names
     settings: dict[str, Any] = {"metric": subject.metrics[0], "n_repeats": 1}
     settings |= {"groups": {names[f]: [f] for f in chosen}, "random_state": subject.random_state}

@@ -166,8 +166,7 @@ class Subject:
         return f"{value:.5g}" if categories is None else str(categories[int(value)])
 
     def _measured(self, scores: np.ndarray) -> dict[str, np.ndarray]:
-        codes = self.groups.codes
-        measured = {m.name: m.per_query(self.y, scores, codes) for m in self.metrics}
+        measured = {m.name: m.per_query(self.y, scores, self.groups) for m in self.metrics}
         for name, values in measured.items():
             if np.isinf(values).any():
                 query = int(np.argmax(np.isinf(values)))

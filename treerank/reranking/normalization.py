@@ -89,7 +89,7 @@ def normalize_scores(
 ) -> np.ndarray:
     r"""Return the scores of one retriever, normalized within each query.
 
-    Scores of BM25, of vectors and of cross-encoders have different units, and those of one
+    Scores of BM25, of vectors and of cross-encoders have different units, and scores of one
     retriever differ from query to query. Normalize before you fit and in the same way, over lists
     of the same depth, before you predict.
 

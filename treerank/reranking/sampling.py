@@ -164,10 +164,10 @@ def _position_probabilities(logits, times, k):
             rate = logits[i] + u
             density = _STEP * np.exp(rate - np.exp(rate))
             for m in range(k):
-                others = 0.0
+                others_probability = 0.0
                 for before in range(m + 1):
-                    others += earlier[before] * later[i + 1, m - before]
-                total[i, m] += density * others
+                    others_probability += earlier[before] * later[i + 1, m - before]
+                total[i, m] += density * others_probability
             waits = np.exp(-np.exp(rate))
             for m in range(k - 1, -1, -1):
                 before = earlier[m - 1] if m > 0 else 0.0

@@ -24,7 +24,7 @@ from treerank.search_engines.search_answers import (
 class FeatureLog(RankingData):
     """Documents with logged features; unpacks as ``X, y, qid``. ``y`` of unjudged ones is NaN.
 
-    All other parameters are those of :class:`~treerank.documents.ranking_data.RankingData`.
+    All other parameters are as in :class:`~treerank.documents.ranking_data.RankingData`.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ def read_feature_log(
         The query of each response, unless the source maps from it. By default, it is read from
         Solr's response header.
     entry : str, default=None
-        Name of the log, if documents have several: that of a ``log_spec``, of Solr's field, or
+        Name of the log, if documents have several: the name of a ``log_spec``, of Solr's field, or
         "summaryfeatures".
     document : str, default=None
         Field with the document's id; by default, the engine's own id.
@@ -92,7 +92,7 @@ def read_feature_log(
     -------
     FeatureLog
         ``X`` is a pyarrow table, without Vespa's tensors. Features missing in the log are NaN; in
-        Solr's sparse format they have their default, which is 0 or that of the feature set.
+        Solr's sparse format they have their default: 0, or the default in the feature set.
 
     Raises
     ------
@@ -212,7 +212,7 @@ def _matrix(rows: list[LoggedDocument], defaults: dict[str, float] | None, prefi
                 f"{quote(sorted(more))}."
             )
     columns = {}
-    for name, default in defaults.items():  # which Solr leaves out
+    for name, default in defaults.items():  # which Solr omits
         values = [row.features.get(name, default if row.is_sparse else np.nan) for row in rows]
         columns[name] = np.array(values, dtype=np.float64)
     return pa.table(columns)

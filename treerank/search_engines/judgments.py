@@ -1,6 +1,6 @@
 """Judgment lists, in the file formats of the programs that collect them.
 
-The formats are those of these repositories: o19s/quepid ``app/views/api/v1/export`` and
+The formats are defined in these repositories: o19s/quepid ``app/views/api/v1/export`` and
 ``app/controllers/api/v1/judgements_controller.rb``, SeaseLtd/rated-ranking-evaluator ``rre-core``
 (``ratings_example.json`` and ``Engine.relevantDocuments``), opensearch-project/search-relevance
 ``ImportJudgments.json``, o19s/hello-ltr ``ltr/judgments.py``, elastic/elasticsearch
@@ -192,8 +192,8 @@ def _of_table(text, delimiter, query, document, label):
 
 def _is_label(name: str) -> bool:
     """Return whether a column is named like a label, such as "relevance_label"."""
-    words = re.split(r"[\W_]+", name.lower())
-    return not {*words}.isdisjoint(_LABEL) and not _is_behavior_or_computed(name)
+    name_parts = re.split(r"[\W_]+", name.lower())
+    return not {*name_parts}.isdisjoint(_LABEL) and not _is_behavior_or_computed(name)
 
 
 def _is_behavior_or_computed(name: str) -> bool:
@@ -201,10 +201,10 @@ def _is_behavior_or_computed(name: str) -> bool:
 
     A column named just "score" may hold grades, as in the files of BEIR.
     """
-    words = re.split(r"[\W_]+", name.lower())
-    if words == ["score"]:
+    name_parts = re.split(r"[\W_]+", name.lower())
+    if name_parts == ["score"]:
         return False
-    return "_".join(words) in BEHAVIOR_NAMES or words[-1] in (*BEHAVIOR_NAMES, *_COMPUTED)
+    return "_".join(name_parts) in BEHAVIOR_NAMES or name_parts[-1] in (*BEHAVIOR_NAMES, *_COMPUTED)
 
 
 def _check_judges(names: list[str], judges: list[int], rows: list[list[str]]) -> None:
@@ -226,18 +226,18 @@ def _check_judges(names: list[str], judges: list[int], rows: list[list[str]]) ->
             )
 
 
-def _column(role: str, given: str | None, names: list[str], usual: Sequence[str]) -> int:
+def _column(role: str, requested: str | None, names: list[str], usual: Sequence[str]) -> int:
     """Return the number of the column of a given name, or with one of the usual names."""
     lower = [re.sub("[ -]", "_", name.lower()) for name in names]
-    columns = [i for i, name in enumerate(names) if name == given]
-    if given is None:
+    columns = [i for i, name in enumerate(names) if name == requested]
+    if requested is None:
         columns = [lower.index(name) for name in usual if name in lower]
         if usual is _LABEL:
             columns = columns or [i for i, name in enumerate(names) if _is_label(name)]
     if not columns:
-        rule = f"one of {[*usual]}" if given is None else f"{quote(given)}"
+        rule = f"one of {[*usual]}" if requested is None else f"{quote(requested)}"
         raise ValueError(f"{role} must be a column, {rule}; got {quote(names)}.")
-    if usual is _LABEL and given is None and len(columns) > 1:
+    if usual is _LABEL and requested is None and len(columns) > 1:
         rule = f"{role} must name the column of labels; got None and {[names[i] for i in columns]}"
         raise ValueError(f"{rule}. The shell takes a file with one of them.")
     if names.count(names[columns[0]]) > 1:

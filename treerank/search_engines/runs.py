@@ -36,13 +36,13 @@ _MANY_STEPS = 5
 class Candidates(RankingData):
     """Documents that some retriever found, with its scores; unpacks as ``X, y, qid``.
 
-    All other parameters are those of :class:`~treerank.documents.ranking_data.RankingData`.
+    All other parameters are as in :class:`~treerank.documents.ranking_data.RankingData`.
 
     Parameters
     ----------
     unretrieved : Qrels, default=no judgments
-        Judgments of documents that no retriever found: no reranking can show these. ``take`` and
-        ``split`` leave those of their queries.
+        Judgments of documents that no retriever found, so that no reranking can show them. ``take``
+        and ``split`` keep the judgments of the queries that they keep.
 
     Examples
     --------
@@ -204,7 +204,7 @@ def runs_as_features(
 
 
 def _check_name(name: str) -> None:
-    """Refuse a name of a run that is, or looks like, that of another column."""
+    """Refuse a name of a run that is, or looks like, the name of another column."""
     if name == _FUSED or name.rpartition(".")[2] in ("min_max", "reciprocal_rank"):
         raise ValueError(
             "runs must have names that no other column has, so neither 'rrf' nor one that ends in "
@@ -212,21 +212,21 @@ def _check_name(name: str) -> None:
         )
 
 
-def _run_of(name: str, given: Any, is_distance: bool) -> TrecRun:
+def _run_of(name: str, run: Any, is_distance: bool) -> TrecRun:
     """Return a run with scores of which higher is better."""
-    if isinstance(given, str | Path):
-        given = read_trec_run(given)
-    elif isinstance(given, Mapping):
-        given = _run_of_lists(name, given)
-    if not isinstance(given, TrecRun):
+    if isinstance(run, str | Path):
+        run = read_trec_run(run)
+    elif isinstance(run, Mapping):
+        run = _run_of_lists(name, run)
+    if not isinstance(run, TrecRun):
         raise TypeError(
             f"runs[{name!r}] must be the path of a run file, {{query: {{document: score}}}}, "
-            f"{{query: [document, ...]}} or a TrecRun; got {quote(given)}. Of a data frame, write "
+            f"{{query: [document, ...]}} or a TrecRun; got {quote(run)}. Of a data frame, write "
             "TrecRun(frame['query'], frame['document'], frame['score'])."
         )
-    scores = check_scores(f"scores of runs[{name!r}]", given.scores)
-    queries = texts_of("qid", given.qid, len(scores))
-    documents = texts_of("doc_ids", given.doc_ids, len(scores))
+    scores = check_scores(f"scores of runs[{name!r}]", run.scores)
+    queries = texts_of("qid", run.qid, len(scores))
+    documents = texts_of("doc_ids", run.doc_ids, len(scores))
     if not queries:
         raise ValueError(f"runs[{name!r}] must hold a document; got none.")
     if np.isnan(scores).any():
@@ -333,11 +333,11 @@ def _joined(
     judged, candidates = pairs_of(qrels.qid, qrels.doc_ids), set(pairs)
     alone = np.array([pair not in candidates for pair in judged], dtype=bool)
     if judged and alone.all():
-        what, first, other = "documents", quote(judged[0]), quote(pairs[0])
+        kind, first, other = "documents", quote(judged[0]), quote(pairs[0])
         if not {query for query, _ in judged} & {*qid}:
-            what, first, other = "queries", quote(judged[0][0]), quote(qid[0])
+            kind, first, other = "queries", quote(judged[0][0]), quote(qid[0])
         raise ValueError(
-            f"judgments must be of {what} in the runs; got {first}, and {other} in the runs."
+            f"judgments must be of {kind} in the runs; got {first}, and {other} in the runs."
         )
     is_relevant = np.asarray(qrels.y) > 0
     n_lost = int(np.count_nonzero(alone & is_relevant))

@@ -1,6 +1,6 @@
 """Search responses with logged features of their documents.
 
-The formats are those of these repositories: o19s/elasticsearch-learning-to-rank
+The formats are defined in these repositories: o19s/elasticsearch-learning-to-rank
 ``docs/logging-features.rst`` and ``LoggingFetchSubPhase.java`` (``_ltrlog``, also OpenSearch's),
 elastic/eland ``eland/ml/ltr/feature_logger.py``, apache/solr ``CSVFeatureLogger.java`` and
 vespa-engine/vespa (``matchfeatures``).
@@ -62,10 +62,11 @@ def json_of_client(answer: Any) -> Any:
     return next((value for value in values if isinstance(value, Mapping)), answer)
 
 
-def is_answer(whole: Mapping[str, Any]) -> bool:
+def is_answer(response: Mapping[str, Any]) -> bool:
     """Return whether a mapping is a response, rather than a mapping from queries to responses."""
     return any(
-        isinstance(whole.get(kind), Mapping) and isinstance(whole[kind].get(inner), list | str)
+        isinstance(response.get(kind), Mapping)
+        and isinstance(response[kind].get(inner), list | str)
         for kind, (inner, _) in _ENGINES.items()
     )
 

@@ -1,6 +1,6 @@
 """Events of OpenSearch's User Behavior Insights (UBI), read as a click log.
 
-The formats are those of opensearch-project/user-behavior-insights ``src/main/resources`` and of
+The formats are defined in opensearch-project/user-behavior-insights ``src/main/resources`` and
 opensearch-project/opensearch-devops ``sample-data/search-relevance/ubi_queries_events.ndjson``.
 There, a query id stands for a visit and not for a response: it repeats for every page, for
 aggregations beside the hits, and for queries typed on the way.
@@ -86,8 +86,10 @@ def read_ubi(
     clicked = _placed(all_events, actions, skipped[_CLICK])
     from_0 = _counting_from_0([*impressions, *clicked])
     _apply_impressions(lists, impressions, clicked, from_0, skipped[_IMPRESSION])
-    for shown in (shown for of_query in lists.values() for shown in of_query if not n_impressions):
-        shown.depth = min(n_positions, len(shown.hits))
+    for hit_list in (
+        hit_list for of_query in lists.values() for hit_list in of_query if not n_impressions
+    ):
+        hit_list.depth = min(n_positions, len(hit_list.hits))
     clicks = Counter(click[:2] for click in clicked)
     for (query, document), n_events in clicks.items():
         shown_list = _find(lists, query, document, deepen=n_impressions > 0)
@@ -114,7 +116,7 @@ def read_ubi(
 
 
 def _sentence(n: int, what: str, skipped: Counter[str], kept: str = "") -> str:
-    """Return what became of so many documents of a kind; "" if nothing is skipped."""
+    """Return a sentence on the skipped ones of n documents; "" if nothing is skipped."""
     return f"Of {n} {what}, {kept}left out are {_listed(skipped)}." if +skipped else ""
 
 
@@ -238,12 +240,12 @@ def _log(lists: dict[str, list[_List]], skipped: dict[str, Counter[str]]) -> Cli
             skipped["query"]["with hits that no event shows"] += (
                 bool(hit_list.hits) and not hit_list.depth
             )
-            shown = hit_list.hits[: hit_list.depth]
-            if len({*shown}) < len(shown):
+            shown_documents = hit_list.hits[: hit_list.depth]
+            if len({*shown_documents}) < len(shown_documents):
                 skipped["query"]["whose hits show a document twice"] += 1
                 skipped[_CLICK]["in lists that show a document twice"] += hit_list.n_clicks.total()
                 continue
-            for position, document in enumerate(shown, start=1):
+            for position, document in enumerate(shown_documents, start=1):
                 clicked = document in hit_list.n_clicks
                 rows.append((session, hit_list.query, document, position, clicked))
     if not rows:
@@ -258,13 +260,13 @@ def _documents(name: str, documents: Iterable[Any]) -> list[Mapping[str, Any]]:
     if isinstance(documents, str | Path):
         advice = f"[json.loads(line) for line in open({str(documents)!r})] reads lines of JSON"
         raise TypeError(f"{name} must be documents; got the path {documents}. {advice}.")
-    whole = json_of_client(documents)
-    if isinstance(whole, Mapping) and "hits" not in whole:
-        if "error" in whole:
-            raise ValueError(f"{name} must be that of a search; got {quote(whole['error'])}.")
-        raise TypeError(f"{name} must be a list of documents; got one: {quote(whole)}.")
+    response = json_of_client(documents)
+    if isinstance(response, Mapping) and "hits" not in response:
+        if "error" in response:
+            raise ValueError(f"{name} must be a search response; got {quote(response['error'])}.")
+        raise TypeError(f"{name} must be a list of documents; got one: {quote(response)}.")
     rows, n_in_all = list[Mapping[str, Any]](), 0
-    for document in [whole] if isinstance(whole, Mapping) else map(json_of_client, documents):
+    for document in [response] if isinstance(response, Mapping) else map(json_of_client, documents):
         if not isinstance(document, Mapping):
             raise ValueError(f"{name} must be JSON objects; got {quote(document)}.")
         answer = document.get("hits")

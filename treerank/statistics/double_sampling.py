@@ -1,7 +1,7 @@
 r"""Prediction-powered inference: a mean from few values by people and many by a model.
 
 People have judged n of N queries, and an LLM all of them. Let :math:`y_i` be the metric of query i
-by people's labels and :math:`f_i` the one by the LLM's. The estimate is that of a regression,
+by people's labels and :math:`f_i` the one by the LLM's. The estimate comes from a regression,
 
 .. math:: \hat\theta = \bar y_n + \hat\lambda\,(\bar f_N - \bar f_n), \qquad
           \hat\lambda = \frac{\mathrm{Cov}_n(y, f)}{\mathrm{Var}_n(f)}
@@ -53,7 +53,7 @@ class PredictionPowered(Shown):
     standard_error : float
         Standard error of the mean.
     human_mean, llm_mean : float
-        Means of each alone; that of the LLM is biased.
+        Mean by people's labels alone and by the LLM's alone, which is biased.
     unit : {"queries", "documents"}, default="queries"
         What the values are of.
 
@@ -78,7 +78,7 @@ ones (correlation 0.63)
 
     @property
     def sample(self) -> str:
-        """The sample sizes, the effective one and the correlation, in words."""
+        """Sentence on the sample sizes, the effective sample size and the correlation."""
         return (
             f"{self.n_human:,} human and {self.n_llm:,} LLM-graded {self.unit}: as precise as "
             f"{self.effective_n:,.0f} human ones (correlation {self.correlation:.2f})"
@@ -86,7 +86,7 @@ ones (correlation 0.63)
 
     @property
     def is_weak(self) -> bool:
-        """Whether the LLM's values say little of people's."""
+        """Whether the LLM's values correlate only weakly with people's."""
         return abs(self.correlation) < WEAK
 
     @property
@@ -96,14 +96,14 @@ ones (correlation 0.63)
 
     @property
     def smallness(self) -> str:
-        """What to be warned of where there are few values by people."""
+        """Warning on the intervals of few values by people."""
         return (
             f"Intervals of fewer than {FEW} human {self.unit} are a little too narrow where values "
             f"are skewed; there are {self.n_human}."
         )
 
     def test(self) -> PairedResult:
-        """Return the test of whether the mean is 0, as that of a difference may be."""
+        """Return the test of whether the mean, such as the mean of a difference, is 0."""
         mean, error = self.interval.estimate, self.standard_error
         statistic = mean / error if error > 0 else np.copysign(np.inf, mean) if mean else 0.0
         p_value = 2 * stats.t.sf(abs(statistic), self.n_human - 2)
@@ -126,32 +126,32 @@ def prediction_powered_mean(
     qid: ByRow = None,
     level: Level = 0.95,
 ) -> PredictionPowered:
-    """Estimate a mean by people's labels, from few of these and many labels of an LLM.
+    """Estimate a mean by people's labels, from few of their labels and many by an LLM.
 
-    The values are those of a metric by query, such as ``NDCG(10).per_query(y, scores, qid)``, or
-    differences of two rankers. The interval holds the mean by people's labels whatever the LLM
-    does; a good one makes it narrower. That needs a random draw: people must have judged queries
-    drawn at random from those of the LLM, and its prompt must not have been tuned on them. Neither
-    can be seen in the values.
+    The values are a metric's values by query, such as ``NDCG(10).per_query(y, scores, qid)``, or
+    differences of two rankers. The interval covers the mean by people's labels however bad
+    the LLM is; a good LLM makes it narrower. This needs a random sample: people must have judged
+    queries drawn at random from the LLM's queries, and the LLM's prompt must not have been tuned on
+    them. Neither can be checked from the values.
 
-    Metrics that are sums over documents, such as precision, need no whole queries: pass the values
-    of documents, and ``qid``. The same number of judgments, spread over documents of all queries,
-    has a variance several times smaller.
+    For metrics that are sums over documents, such as precision, people need not judge whole
+    queries: pass values by document, and ``qid``. The same number of judgments, spread over the
+    documents of all queries, has a variance several times smaller.
 
     Parameters
     ----------
     human : array-like of shape (n_values,)
-        Values by people's labels; NaN where nobody has judged.
+        Values by people's labels; NaN where there is none.
     llm : array-like of shape (n_values,)
-        Values by the LLM's labels. NaN, as of a query in which the LLM finds nothing relevant, is
-        taken as the mean of the others: such a query is not left out.
+        Values by the LLM's labels. NaN, as for a query in which the LLM finds nothing relevant,
+        is replaced by the mean of the other values, so that the query still counts.
     judged : array-like of shape (n_values,), default=None
-        Mask of what people have judged, to tell queries that nobody has judged from those in which
-        people find nothing relevant, whose value is NaN, too. The mean is over queries in which
-        people find something. None takes the values that are not NaN.
+        Mask of the judged values. It tells unjudged queries from judged ones without relevant
+        documents, whose value is NaN, too. The mean is over the queries with relevant documents.
+        None means the values that are not NaN.
     qid : array-like of shape (n_values,), default=None
         Query of each document, if the values are of documents; None means they are of queries.
-        How similar documents of one query are is taken from the LLM's grades.
+        The similarity of documents of one query is estimated from the LLM's grades.
     level : float, default=0.95
         Coverage of the confidence interval.
 
@@ -163,13 +163,13 @@ def prediction_powered_mean(
     Warns
     -----
     UserWarning
-        Below 30 values by people, and below a correlation of 0.4, where the LLM adds almost
-        nothing.
+        If there are fewer than 30 values by people, or if the correlation is below 0.4, where the
+        LLM adds almost nothing.
 
     Raises
     ------
     ValueError
-        Below 20 values by people.
+        If there are fewer than 20 values by people.
 
     References
     ----------
@@ -230,7 +230,7 @@ def prediction_powered(
     y, f_judged = y[is_judged], f[is_judged]
     is_defined = ~np.isnan(y)
     human_mean = float(y[is_defined].mean())
-    # What each query adds to the mean over those that have a value: a ratio, linearized.
+    # The contribution of each query to the mean over defined values: a linearized ratio.
     share = np.where(is_defined, y - human_mean, 0.0) / is_defined.mean()
     spread = float(share.var(ddof=1))
     is_constant = spread == 0 or np.ptp(f_judged) == 0
@@ -272,13 +272,13 @@ def regression_estimate(
     f_centered, y_centered = f - few_mean[..., None], y - y_mean[..., None]
     squares = (f_centered**2).sum(axis=-1)
     size = np.abs(f).max(axis=-1)
-    is_flat = squares <= n * (1e-12 * size) ** 2  # the LLM says the same of all
+    is_flat = squares <= n * (1e-12 * size) ** 2  # the LLM's values are constant
     divisor = np.where(is_flat, 1.0, squares)
     slope = np.where(is_flat, 0.0, (f_centered * y_centered).sum(axis=-1) / divisor)[()]
     estimate = y_mean + slope * (f_mean - few_mean)
     residual = y_centered - slope[..., None] * f_centered
     leverage = 1 / n + np.where(is_flat[..., None], 0.0, f_centered**2 / divisor[..., None])
-    # Without the only value in which f differs there is no slope: the mean of the others is left.
+    # If a single value of f differs, there is no slope without it: predict the mean of the others.
     is_alone = leverage > 1 - 1e-9
     left_out = np.where(
         is_alone, y_centered * n / (n - 1), residual / np.where(is_alone, 1.0, 1 - leverage)
@@ -297,11 +297,11 @@ def check_n_human(n: int, unit: str = "queries") -> None:
 
 
 def _design_effect(f: np.ndarray, groups: QueryGroups, correlation: float) -> float:
-    """Return the variance of a mean over documents of whole queries over that of drawn ones.
+    """Return the ratio of the variances of a mean: sampling whole queries over sampling documents.
 
-    It is 1 + (m - 1) r for m documents of a query and their intraclass correlation r. Errors of the
-    LLM make its grades less alike than people's: r of people's is r of the LLM's over the square of
-    the correlation of the two, where errors of different documents are independent.
+    It is 1 + (m - 1) r for m documents per query with the intraclass correlation r. The LLM's
+    errors make its grades less alike than people's: if errors of different documents are
+    independent, people's r is the LLM's r divided by the squared correlation of the two.
     """
     sizes = np.bincount(groups.codes, minlength=groups.n_queries)
     largest = float((sizes**2).sum() / sizes.sum())

@@ -105,7 +105,7 @@ def randomization_interval(
     differences = paired_differences(a, b)
     means, n_empty = _means_of_flipped(differences, n_resamples, random_state)
     n_patterns = len(means) + n_empty + 1
-    # So many of the means must be beyond a difference that the test rejects, on either side.
+    # Number of means that must be beyond a difference that the test rejects, on either side.
     rank = math.floor((1 - level) * n_patterns / 2 + 1e-9) - n_empty
     mean, low, high = float(differences.mean()), -math.inf, math.inf
     if not differences.any():  # there is nothing to be uncertain about
@@ -139,10 +139,10 @@ def _means_of_flipped(
         sums = (patterns * differences).sum(axis=1)
         n_empty += int(np.count_nonzero(counts == 0))
         means.append(sums[counts > 0] / counts[counts > 0])
-    found = np.concatenate(means)
+    all_means = np.concatenate(means)
     # What rounding has left of a sum of 0 would count on one side only.
-    found[np.abs(found) <= 1e-14 * np.abs(differences).max()] = 0.0
-    return found, n_empty
+    all_means[np.abs(all_means) <= 1e-14 * np.abs(differences).max()] = 0.0
+    return all_means, n_empty
 
 
 @check_arguments

@@ -56,7 +56,7 @@ class Interval(Shown):
     _shown = __str__
 
 
-#: Share of samples in which so many queries as :func:`queries_needed` says show a difference.
+#: Share of samples in which the number of queries of :func:`queries_needed` shows a difference.
 POWER = 0.8
 
 

@@ -51,10 +51,10 @@ class AdaRank(LinearRanker):
         Stop, without the last weak ranker, when it lowers the metric on the training queries by
         so much [2]_; ``None`` never stops.
     max_consecutive : int or None, default=5
-        A weak ranker that is chosen so many times in a row without effect is excluded until
+        A weak ranker that is chosen this many times in a row without effect is excluded until
         another one is chosen [2]_; ``None`` excludes none.
     early_stopping_rounds : int, "auto" or None, default="auto"
-        Stop after so many rounds without a better value on ``eval_set``, and keep the rounds up
+        Stop after this many rounds without a better value on ``eval_set``, and keep the rounds up
         to the best. "auto" keeps the best of all, given an ``eval_set``. None keeps all.
 
     Attributes
@@ -167,7 +167,7 @@ class WeakRankerChoice:
     Parameters
     ----------
     max_consecutive : int or None
-        So many choices in a row that change nothing exclude a weak ranker until another one is
+        Number of ineffective choices in a row that exclude a weak ranker until another one is
         chosen; ``None`` excludes none.
     """
 

@@ -43,7 +43,7 @@ class ESRank(LinearRanker):
     metric : str or Metric, default="ndcg@10"
         Metric to optimize; ``score`` measures it and early stopping watches it.
     early_stopping_rounds : int, "auto" or None, default="auto"
-        Stop after so many generations without a better value on ``eval_set``, and go back to the
+        Stop after this many generations without a better value on ``eval_set``, and go back to the
         best parent, which may be the first. "auto" takes the best of all, given an ``eval_set``.
         None keeps the last.
 
@@ -134,11 +134,11 @@ def _moved(weight, moved, steps):
 
 
 class IESRRank(ESRank):
-    """A linear ranker whose weights evolve from those of linear regression on the labels [1]_.
+    """A linear ranker whose weights evolve from a linear regression on the labels [1]_.
 
     ``fit`` takes weights of queries, and refuses weights of documents and pairs.
 
-    The parameters and attributes are those of :class:`~treerank.baselines.linear.es_rank.ESRank`.
+    The parameters and attributes are as in :class:`~treerank.baselines.linear.es_rank.ESRank`.
 
     References
     ----------
@@ -159,11 +159,11 @@ class IESRRank(ESRank):
 
 
 class IESVMRank(ESRank):
-    """A linear ranker whose weights evolve from those of RankSVM with its default settings [1]_.
+    """A linear ranker whose weights evolve from RankSVM with its default settings [1]_.
 
     ``fit`` takes weights of queries, and refuses weights of documents and pairs.
 
-    The parameters and attributes are those of :class:`~treerank.baselines.linear.es_rank.ESRank`.
+    The parameters and attributes are as in :class:`~treerank.baselines.linear.es_rank.ESRank`.
 
     References
     ----------

@@ -26,7 +26,7 @@ from treerank.rankers.ranker import Ranker
 class LinearRanker(Ranker):
     """A ranker with the scores ``(X - mean_) @ coef_``, where a missing value adds nothing.
 
-    The other attributes are those of :class:`~treerank.rankers.ranker.Ranker`.
+    The other attributes are as in :class:`~treerank.rankers.ranker.Ranker`.
 
     Attributes
     ----------

@@ -43,7 +43,7 @@ class PRank(LinearRanker):
     n_epochs : int, default=100
         Largest number of times that all documents are shown.
     early_stopping_rounds : int, default=10
-        Stop after so many epochs without a better one: by the metric on ``eval_set`` if there is
+        Stop after this many epochs without a better one: by the metric on ``eval_set`` if there is
         one, otherwise by the errors made while learning. The best epoch is kept.
 
     Attributes
@@ -153,7 +153,7 @@ class QuadraticPRank(PRank):
 
     ``fit`` refuses weights of any kind.
 
-    The parameters, and the other attributes, are those of
+    The parameters, and the other attributes, are as in
     :class:`~treerank.baselines.linear.prank.PRank`.
 
     Attributes
@@ -197,11 +197,11 @@ class QuadraticPRank(PRank):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class LargeMarginPRank(PRank):
-    """The mean of many PRanks (OAP-BPM) [1]_; the defaults are those of [2]_.
+    """The mean of many PRanks (OAP-BPM) [1]_; the defaults are from [2]_.
 
     ``fit`` refuses weights of any kind.
 
-    All other parameters, and the attributes, are those of
+    All other parameters, and the attributes, are as in
     :class:`~treerank.baselines.linear.prank.PRank`.
 
     Parameters

@@ -9,7 +9,7 @@ import numpy as np
 from treerank.numerics.compiling import njit
 from treerank.numerics.threads import in_parts
 
-#: Sums over rows are taken over so many blocks, and then over the blocks in order.
+#: Number of blocks of rows: sums are taken within blocks, and then over the blocks in order.
 N_BLOCKS = 64
 #: So few documents stay in the cache.
 _IN_CACHE = 2048

@@ -66,7 +66,7 @@ class Comparator(NamedTuple):
     def project(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the inputs of the hidden units from each document, as the first and the second.
 
-        They are rounded to single precision, so that those of a document do not depend on the
+        They are rounded to single precision, so that the scores of a document do not depend on the
         documents that come with it.
         """
         both = np.concatenate([self.first, self.second]).T

@@ -10,7 +10,7 @@ from treerank.baselines.neural.neural_ranker import NeuralRanker
 class ListNet(NeuralRanker):
     """Learn to rank by a linear ranker, as published, on the listwise cross entropy [1]_.
 
-    All other parameters, and the attributes, are those of
+    All other parameters, and the attributes, are as in
     :class:`~treerank.baselines.neural.neural_ranker.NeuralRanker`.
 
     Parameters
@@ -53,7 +53,7 @@ class ListNet(NeuralRanker):
 class ListNetStar(NeuralRanker):
     """Learn to rank by a deep network, Adam and a falling learning rate on ListNet's loss [1]_.
 
-    All other parameters, and the attributes, are those of
+    All other parameters, and the attributes, are as in
     :class:`~treerank.baselines.neural.neural_ranker.NeuralRanker`.
 
     Parameters

@@ -56,7 +56,7 @@ class NeuralRanker(DirectRanker):
     device : {"auto", "cpu", "cuda"}, default="auto"
         Where to train; "auto" takes a GPU if there is one.
     early_stopping_rounds : int, "auto" or None, default="auto"
-        Stop after so many epochs without a better ``metric`` on the ``eval_set``, and keep the
+        Stop after this many epochs without a better ``metric`` on the ``eval_set``, and keep the
         best one. "auto" keeps the best of all, given an ``eval_set``. None keeps the last.
 
     Attributes

@@ -31,7 +31,7 @@ class RankNet(NeuralRanker):
     one by one at a rate of 0.001, here batches are taken. ``decay="adaptive"`` halves the rate
     after each epoch of greater error, as in the paper.
 
-    All other parameters, and the attributes, are those of
+    All other parameters, and the attributes, are as in
     :class:`~treerank.baselines.neural.neural_ranker.NeuralRanker`.
 
     Parameters
@@ -77,7 +77,7 @@ class RankNet(NeuralRanker):
 class LambdaRank(NeuralRanker):
     """Learn to rank by a network on the logistic loss times the change of a metric [1]_.
 
-    All other parameters, and the attributes, are those of
+    All other parameters, and the attributes, are as in
     :class:`~treerank.baselines.neural.neural_ranker.NeuralRanker`.
 
     Parameters
@@ -117,7 +117,7 @@ class RankNetStar(NeuralRanker):
     without bias. The paper transforms the features to normal distributions first, as
     ``QuantileTransformer(output_distribution="normal")`` of scikit-learn does.
 
-    All other parameters, and the attributes, are those of
+    All other parameters, and the attributes, are as in
     :class:`~treerank.baselines.neural.neural_ranker.NeuralRanker`.
 
     Parameters

@@ -17,10 +17,10 @@ class SortedTargets(ListwiseLoss):
     r"""Half the squared distance of each score to its target, :math:`\frac12 (s_i - t_i)^2` [1]_.
 
     The targets of a query are evenly spaced from -1/2 to 1/2. They are given to its documents in
-    the order of the labels and, among equal labels, of the current scores; documents that are
-    equal in both share theirs. So the loss asks no document to move among those of its own label.
-    Targets are chosen anew at every step, and the regression takes one step: the two phases of
-    the paper become one.
+    the order of the labels and, among equal labels, of the current scores; documents that are equal
+    in both share theirs. So the loss asks no document to move among documents of its own label.
+    Targets are chosen anew at every step, and the regression takes one step: the two phases of the
+    paper become one.
 
     References
     ----------
@@ -66,7 +66,7 @@ class RankProp(NeuralRanker):
     The targets are explained at
     :class:`~treerank.baselines.neural.rankprop.SortedTargets`.
 
-    All other parameters, and the attributes, are those of
+    All other parameters, and the attributes, are as in
     :class:`~treerank.baselines.neural.neural_ranker.NeuralRanker`.
 
     Parameters

@@ -104,7 +104,7 @@ class ComparedDocuments:
     groups : QueryGroups
         Queries of the documents.
     weight : ndarray of shape (n_documents,)
-        Weight of each document; that of a pair is the product.
+        Weight of each document; the weight of a pair is the product.
     metric : callable or None
         ``metric(scores)`` is the quality of a ranking; without it, fewer wrong pairs are better.
     """

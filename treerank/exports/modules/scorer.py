@@ -9,7 +9,7 @@
 ``FEATURES``, ``CATEGORIES``
     Names of the features in their order, and lists of categories by the name of the feature.
 
-A document is a mapping that has every name in FEATURES, categories as they are; or a sequence of
+A document is a mapping that has every name in FEATURES, categories unencoded; or a sequence of
 numbers in the order of FEATURES, with codes of categories. A missing value is None or NaN, and so
 is a category that training did not have.
 """
@@ -175,12 +175,12 @@ def _block(np, X, arrays):
             is_split = column >= 0
             if not is_split.any():
                 break
-            known = numbers[rows, column]
-            is_left = known <= threshold[node]
+            values = numbers[rows, column]
+            is_left = values <= threshold[node]
             if len(levels):
                 in_set = sets[node] >= 0
                 coded = np.where(in_set, codes[rows, column], 0.0)
-                known = np.where(in_set, coded, known)
+                values = np.where(in_set, coded, values)
                 level = np.searchsorted(levels, coded)
                 level[level == len(levels)] = 0
                 key = sets[node] * len(levels) + level
@@ -188,7 +188,7 @@ def _block(np, X, arrays):
                 position[position == len(members)] = 0
                 is_member = (levels[level] == coded) & (members[position] == key)
                 is_left = np.where(in_set, is_member, is_left)
-            is_left = np.where(np.isnan(known), missing_left[node], is_left)
+            is_left = np.where(np.isnan(values), missing_left[node], is_left)
             node = np.where(is_split, np.where(is_left, node + 1, right[node]), node)
         leaves = value[node]
         for tree in range(len(roots)):

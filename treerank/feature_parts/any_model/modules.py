@@ -49,7 +49,7 @@ class TorchModule(NetworkPart):
     A model file holds the weights of the module, its ``state_dict``, and no code:
     ``load(path, build=build)`` reads it, and refuses a module of other layers or other outputs.
 
-    All other parameters, and the attributes, are those of
+    All other parameters, and the attributes, are as in
     :class:`~treerank.feature_parts.networks.network_part.NetworkPart`; the outputs are counted.
 
     Parameters
@@ -81,7 +81,7 @@ class TorchModule(NetworkPart):
     _: KW_ONLY
 
     def get_state(self) -> dict[str, Any]:
-        """Return what ``fit`` has learned, and by what another module would be recognized."""
+        """Return what ``fit`` has learned, and layers and outputs that identify the module."""
         state = super().get_state()
         return state | {"layers": _layers(self.network_), "samples": self._sample_outputs()}
 

@@ -199,7 +199,7 @@ class NewtonBoosting(BaseEstimator):
         """Return a copy of the regressor, fitted to the Newton steps of the documents."""
         model = seeded_copy(self.regressor, number, rng)
         target, name = -gradient / hessian, weight_argument(model)
-        given = {} if name is None else {name: hessian / hessian.mean()}
+        fit_params = {} if name is None else {name: hessian / hessian.mean()}
         if name is None:
             n = len(target)
             drawn = np.sort(rng.choice(n, n, p=hessian / hessian.sum()))
@@ -209,7 +209,7 @@ class NewtonBoosting(BaseEstimator):
             answering_refusals(self, self.regressor, matrix),
             config_context(enable_metadata_routing=False),
         ):
-            model.fit(matrix, target, **given)
+            model.fit(matrix, target, **fit_params)
         return model
 
     def _predicted(self, model: Any, matrix: Any) -> np.ndarray:

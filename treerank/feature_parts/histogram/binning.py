@@ -188,7 +188,7 @@ def _stored_columns(values):
 
 @njit(error_model="numpy", nogil=True)
 def _bin_columns(stored, bounds, columns, binned):
-    """Write the bins of stored values over those of zeros.
+    """Overwrite the bin of zeros by the bins of stored values.
 
     A missing value, or a category without a bin, has the last bin.
     """

@@ -104,7 +104,7 @@ def search_blocks(
     """Find the best splits of one leaf or two sibling leaves in blocks from number ``first`` on.
 
     ``small`` has the histograms of the first leaf; they are stored where a node below may need
-    them. The histograms of the second leaf are those of the parent minus those of the first leaf,
+    them. The histograms of the second leaf are the parent's minus the first leaf's,
     and are computed here. A better split replaces the best one of the task. ``data`` is a
     ``tree.Data``, ``tree`` a ``tree.Growth``, and ``settings`` a record of layout and rules.
     """

@@ -25,7 +25,7 @@ from treerank.parameters import Count, LearningRate, Rule, Share, Size
 class StreamingTrees(HistogramTrees):
     """A sum of trees that adds trees and shrinks or removes old ones with every batch.
 
-    All other parameters and attributes are those of
+    All other parameters and attributes are as in
     :class:`~treerank.feature_parts.histogram.trees.HistogramTrees`.
 
     Parameters

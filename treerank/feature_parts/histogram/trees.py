@@ -33,7 +33,7 @@ class HistogramTrees(BoostedTrees):
     ``n_jobs``. With several outputs a leaf holds a vector, and each iteration grows one tree for
     all outputs.
 
-    All other parameters and attributes are those of
+    All other parameters and attributes are as in
     :class:`~treerank.feature_parts.trees.boosting.BoostedTrees`.
 
     Parameters
@@ -63,7 +63,7 @@ class HistogramTrees(BoostedTrees):
     cat_l2 : float, default=10.0
         Additional L2 penalty of leaves in splits by category.
     warm_start : bool, default=False
-        Whether ``fit`` adds trees to those of the fit before. On the same data and with the same
+        Whether ``fit`` adds trees to the previous fit. On the same data and with the same
         seed, a continued fit equals one long fit bit for bit.
 
     Attributes

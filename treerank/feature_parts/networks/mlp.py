@@ -78,7 +78,7 @@ class MLP(NetworkPart):
     by gradient descent; :class:`~treerank.feature_parts.linear.LinearModel` finds the optimum of a
     convex loss without torch.
 
-    All other parameters and attributes are those of
+    All other parameters and attributes are as in
     :class:`~treerank.feature_parts.networks.network_part.NetworkPart`.
 
     Parameters

@@ -28,7 +28,7 @@ MAX_DEGREE = 100
 class Polynomial(NetworkPart):
     """A weighted sum of all monomials up to a degree, without the constant.
 
-    All other parameters, and the attributes, are those of
+    All other parameters, and the attributes, are as in
     :class:`~treerank.feature_parts.networks.network_part.NetworkPart`.
 
     Parameters
@@ -94,7 +94,7 @@ class Monomials(torch.nn.Module):
         return [Products(tuple(pairs.cpu().numpy() for pairs in self.pairs()))]
 
     def forward(self, X: torch.Tensor) -> torch.Tensor:
-        """Return the products, those of fewer factors first."""
+        """Return the products, in ascending order of the number of factors."""
         powers = [X]
         for shorter, last in self.pairs():
             powers.append(powers[-1][:, shorter] * X[:, last])

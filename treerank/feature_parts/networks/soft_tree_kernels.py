@@ -60,7 +60,7 @@ def tree_outputs(trees: Trees, partial: np.ndarray) -> None:
 
 @njit(nogil=True, error_model="numpy", fastmath=FASTMATH)
 def tree_derivatives(trees: Trees, upstream: np.ndarray, results: tuple[np.ndarray, ...]) -> None:
-    """Fill the gradient of z and add those of biases and leaves to their sums.
+    """Fill the gradient of z; add the gradients of biases and leaves to their sums.
 
     ``upstream`` of shape (n_outputs, n_rows) is the gradient of the outputs; ``results`` are the
     gradient of z and both sums.
@@ -160,7 +160,7 @@ def _fill_slopes(z, sharpness, reach, value, dz):
 
 @njit(error_model="numpy", fastmath=FASTMATH, forceinline=True)
 def _merge_values(distance, sharpness, here, left, right, slope):
-    """Replace the value of each left child by that of its parent; add to the parent's slope."""
+    """Replace the value of each left child by its parent's; add to the parent's slope."""
     half, two, three = distance.dtype.type(0.5), distance.dtype.type(2), distance.dtype.type(3)
     none, one, six = distance.dtype.type(0), distance.dtype.type(1), distance.dtype.type(6)
     for i in range(len(distance)):

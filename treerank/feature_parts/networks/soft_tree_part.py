@@ -33,7 +33,7 @@ class SoftTrees(NetworkPart):
     training. With a narrow band (small ``gamma``) or many epochs, they fit the training queries
     more closely. Choose both by validation.
 
-    All other parameters and attributes are those of
+    All other parameters and attributes are as in
     :class:`~treerank.feature_parts.networks.network_part.NetworkPart`.
 
     Parameters

@@ -1,7 +1,7 @@
 """Arguments: constraints, columns and parameters of engines, checked and translated for engines.
 
 Users name a column by its number or by its name. Engines get numbers. Their own parameters,
-``engine_params``, are handed on as they are.
+``engine_params``, are handed on unchanged.
 """
 
 import re

@@ -57,7 +57,7 @@ class LightGBMTrees(BoostedTrees):
     ``n_jobs``; see :mod:`treerank.feature_parts.trees.fixed_point`. ``X`` may be a sparse
     matrix: trees and scores are the same as for an array of the same numbers.
 
-    All other parameters and attributes are those of
+    All other parameters and attributes are as in
     :class:`~treerank.feature_parts.trees.boosting.BoostedTrees`.
 
     Parameters
@@ -72,7 +72,7 @@ class LightGBMTrees(BoostedTrees):
         Largest number of bins of a feature. Bins are found from 50,000 rows, unlike LightGBM's
         own default of 200,000; ``engine_params={"bin_construct_sample_cnt": ...}`` changes it.
     warm_start : bool, default=False
-        Whether ``fit`` adds trees to those of the fit before. If neither rows nor columns are
+        Whether ``fit`` adds trees to the previous fit. If neither rows nor columns are
         drawn, a continued fit equals one long fit bit for bit. A continued fit copies X.
     engine_params : dict, default=None
         Further parameters of LightGBM, under any of their names; unknown names are refused, and so
@@ -128,7 +128,7 @@ class LightGBMTrees(BoostedTrees):
 
     @staticmethod
     def as_read(values: np.ndarray) -> np.ndarray:
-        """Return features with 0 in place of tiny numbers."""
+        """Return features with tiny numbers replaced by 0."""
         return np.where(np.abs(values) <= LIGHTGBM_ZERO, 0.0, values)
 
     def read_booster(self, booster: lightgbm.Booster) -> Forest:

@@ -77,7 +77,7 @@ class XGBoostTrees(BoostedTrees):
     of a fit to an array with NaN in place of zeros. ``transform`` then also treats zeros as
     missing, in a sparse matrix and in an array.
 
-    All other parameters and attributes are those of
+    All other parameters and attributes are as in
     :class:`~treerank.feature_parts.trees.boosting.BoostedTrees`.
 
     Parameters

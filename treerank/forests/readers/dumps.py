@@ -1,9 +1,9 @@
-"""Dumps: the JSON of trees that search engines hold, without what a model file has besides.
+"""Dumps: trees as JSON, as search engines store them, with less metadata than a model file.
 
-XGBoost's ``get_dump(dump_format="json")`` is a list of trees, which Vespa reads, and as
-``model/xgboost+json`` the plugins of Elasticsearch and OpenSearch. It lacks the ``base_score``, a
-number that all scores have in common, and features that no tree uses. LightGBM's ``dump_model()``,
-which Vespa reads, lacks nothing.
+XGBoost's ``get_dump(dump_format="json")`` is a list of trees. Vespa reads it, and so do the plugins
+of Elasticsearch and OpenSearch, as ``model/xgboost+json``. It lacks the ``base_score``, a constant
+in all scores, and the features that no tree uses. LightGBM's ``dump_model()``, which Vespa reads,
+is complete.
 """
 
 import json
@@ -28,9 +28,9 @@ _MOST_CODE = 2**24
 
 
 def read_plugin_model(document: dict[str, Any], read: Callable[[Any], Forest]) -> Forest:
-    """Return the trees of the request that uploads a model, or of the answer that returns it.
+    """Return the trees of an upload request for a plugin, or of the response that shows the model.
 
-    ``read`` reads the definition of the model, a text or what its JSON holds.
+    ``read`` parses the definition of the model: a text, or its decoded JSON.
     """
     stored = document.get("_source", document)
     model, names = stored["model"], None
@@ -50,14 +50,14 @@ def read_plugin_model(document: dict[str, Any], read: Callable[[Any], Forest]) -
 
 
 def with_columns(forest: Forest, names: tuple[str, ...]) -> Forest:
-    """Return a forest over columns of these names, in their order."""
+    """Return a forest whose features are the named columns, in this order."""
     splits = np.flatnonzero(forest.feature >= 0)
     used, number = np.unique(forest.feature[splits], return_inverse=True)
-    known = [forest.feature_names[j] if forest.feature_names else f"f{j}" for j in used]
-    unknown = [name for name in known if name not in names]
+    split_names = [forest.feature_names[j] if forest.feature_names else f"f{j}" for j in used]
+    unknown = [name for name in split_names if name not in names]
     if unknown:
         _refuse(f"features among {', '.join(names):.200}; got {', '.join(unknown):.200}")
-    columns = [names.index(name) for name in known]
+    columns = [names.index(name) for name in split_names]
     feature, levels = forest.feature.copy(), forest.levels or {}
     feature[splits] = np.array(columns, dtype=np.int32)[number]
     return replace(
@@ -71,10 +71,10 @@ def with_columns(forest: Forest, names: tuple[str, ...]) -> Forest:
 
 
 def read_xgboost_dump(document: Any) -> Forest:
-    """Return the trees of a dump, which score as margins less ``base_score`` are.
+    """Return the trees of a dump; their scores are XGBoost's margins minus ``base_score``.
 
-    Features are columns by their number if all are called f0, f1, ...; else they are those that the
-    trees use, in alphabetical order.
+    If all features are called f0, f1, ..., these are the numbers of the columns; otherwise the
+    columns are the features that the trees use, in alphabetical order.
 
     Examples
     --------
@@ -136,9 +136,9 @@ def read_xgboost_dump(document: Any) -> Forest:
 
 
 def read_lightgbm_dump(document: dict[str, Any]) -> Forest:
-    """Return the trees of a dump, which score as ``predict(X, raw_score=True)`` does.
+    """Return the trees of a dump, with the scores of ``predict(X, raw_score=True)``.
 
-    A random forest is the mean of its trees, up to rounding.
+    Random forests, which average their trees, agree up to rounding.
     """
     n_features = int(document["max_feature_idx"]) + 1
     n_outputs = int(document["num_tree_per_iteration"])

@@ -77,7 +77,7 @@ def read_lightgbm(text: str, *, with_objective: bool = True) -> Forest:
 
 
 def averaged(forest: Forest) -> Forest:
-    """Return the mean of the trees of each output in place of their sum."""
+    """Return a forest that averages the trees of each output instead of summing them."""
     n_iterations = max(1, forest.n_trees // forest.n_outputs)
     return replace(forest, values=forest.values / n_iterations)
 
@@ -97,8 +97,8 @@ def forest_of_trees(
 def read_lightgbm_model(text: str) -> Forest:
     """Return the trees of a model, with the categories of its columns if it tells them."""
     forest = read_lightgbm(text)
-    found = _LEVELS.search(text, text.rfind("\nend of trees"))
-    levels = json.loads(found[1]) if found else []
+    level_match = _LEVELS.search(text, text.rfind("\nend of trees"))
+    levels = json.loads(level_match[1]) if level_match else []
     codes = _INFOS.findall(text)[0].split(" ")
     columns = [column for column, info in enumerate(codes) if _CODES.fullmatch(info)]
     if not levels or len(levels) != len(columns):  # a column that no tree could use tells no codes
@@ -156,8 +156,8 @@ def _arrays(fields, n_leaves):
     arrays = {"decision_type": np.zeros(n_leaves - 1, dtype=np.int64)}
     for kinds, size in ((_PER_SPLIT, n_leaves - 1), (_PER_LEAF, n_leaves)):
         for dtype, names in kinds.items():
-            known = [name for name in names if name in fields or name in _NEEDED]
-            arrays |= {name: _numbers(fields, name, dtype, size) for name in known}
+            stored_names = [name for name in names if name in fields or name in _NEEDED]
+            arrays |= {name: _numbers(fields, name, dtype, size) for name in stored_names}
     return arrays
 
 
@@ -249,12 +249,12 @@ def _forest(trees, n_features, n_outputs, names, *, zero_is_missing):
     )
 
 
-def _fields(lines: Iterable[str], known: set[str]) -> dict[str, str]:
+def _fields(lines: Iterable[str], field_names: set[str]) -> dict[str, str]:
     """Return the values of lines ``name=value``, each name once."""
     fields: dict[str, str] = {}
     for line in lines:
         name, sign, value = line.partition("=")
-        if not sign or name not in known or name in fields:
+        if not sign or name not in field_names or name in fields:
             _refuse("lines with known names, each name once")
         fields[name] = value
     return fields

@@ -262,7 +262,7 @@ def _leaf_values(document, tree, is_leaf, n_values):
     if n_values == 1:
         values[is_leaf, 0] = tree["split_conditions"][is_leaf]
         return values
-    # A leaf with several values has its rank among the leaves in place of a right child.
+    # A leaf with several values stores its rank among the leaves as its right child.
     ranks = tree["right_children"][is_leaf]
     weights = _array(document, "leaf_weights", "f", len(ranks) * n_values)
     if not np.array_equal(np.sort(ranks), np.arange(len(ranks))):
@@ -354,8 +354,8 @@ def _array(document, name, kind, size=None):
     """Return an array of numbers, of ``size`` entries if that is given."""
     values = _entry(document, name, list | np.ndarray)
     if isinstance(values, list):
-        known = int if kind == "i" else int | float
-        if not all(isinstance(value, known) for value in values):
+        number_type = int if kind == "i" else int | float
+        if not all(isinstance(value, number_type) for value in values):
             _refuse(f"numbers as {name}")
         try:
             values = np.array(values, dtype=np.int64 if kind == "i" else np.float64)

@@ -26,9 +26,9 @@ def _over_queries(of_query):
             values[q] = of_query(a, b, scores[a:b], label_terms, gradient[a:b], hessian[a:b])
 
     def over_queries(scores, label_terms, indptr):
-        found = np.zeros(len(indptr) - 1), *np.zeros((2, len(scores)))
-        in_parts(kernel, indptr, scores, label_terms, indptr, *found)
-        return found
+        sums = np.zeros(len(indptr) - 1), *np.zeros((2, len(scores)))
+        in_parts(kernel, indptr, scores, label_terms, indptr, *sums)
+        return sums
 
     return over_queries
 
@@ -65,8 +65,8 @@ def _grouped_plackett_luce(a, b, scores, label_terms, gradient, hessian):
                 hessian[i] += share * charge - share * share * square
         if level > 0:  # the lowest level comes last in any case
             mean_weight = weight[a:b].mean()
-            own = math.exp(_log_sum_exp(scores[a:b]) - log_totals[level])
-            logs, stages = _stages(own, b - a)
+            level_share = math.exp(_log_sum_exp(scores[a:b]) - log_totals[level])
+            logs, stages = _stages(level_share, b - a)
             value += mean_weight * ((b - a) * log_totals[level] + logs)
             for i in range(a, b):
                 value -= weight[i] * scores[i]
@@ -85,22 +85,22 @@ def _grouped_plackett_luce(a, b, scores, label_terms, gradient, hessian):
 
 
 @register_jitable
-def _stages(own, n_ties):
-    """Sum Efron's stages of one level, whose share of the total is ``own``.
+def _stages(level_share, n_ties):
+    """Sum Efron's stages of one level, whose share of the total is ``level_share``.
 
-    Stage ``l`` has the denominator ``d = 1 - own * l / n_ties``: on average, that share of the
-    level has been placed. Returned are the sum of log d, and of 1/d, 1/d^2, r/d and (r/d)^2,
-    with ``r = 1 - l / n_ties`` what is left of each tied row.
+    Stage ``l`` has the denominator ``d = 1 - level_share * l / n_ties``: on average, that
+    share of the level has been placed. Returned are the sum of log d, and of 1/d, 1/d^2, r/d and
+    (r/d)^2, where ``r = 1 - l / n_ties`` is the remaining weight of each tied row.
     """
     logs, inverse, inverse_square, left, left_square = 0.0, 0.0, 0.0, 0.0, 0.0
     for stage in range(n_ties):
-        rest = 1 - stage / n_ties
-        denominator = 1 - min(own, 1.0) * stage / n_ties
+        remaining = 1 - stage / n_ties
+        denominator = 1 - min(level_share, 1.0) * stage / n_ties
         logs += math.log(denominator)
         inverse += 1 / denominator
         inverse_square += 1 / denominator**2
-        left += rest / denominator
-        left_square += (rest / denominator) ** 2
+        left += remaining / denominator
+        left_square += (remaining / denominator) ** 2
     return logs, (inverse, inverse_square, left, left_square)
 
 

@@ -231,7 +231,7 @@ class HalfSquaredError(ListwiseLoss):
         return super().bind(judgments.labeled(y - mean))
 
     def order(self, judgments: Judgments) -> np.ndarray:
-        """Return the rows as they are: no term looks at another document."""
+        """Return the rows unchanged: no term depends on another document."""
         return np.arange(len(judgments.y))
 
     def over_queries(

@@ -76,7 +76,7 @@ class ListwiseObjective(Objective):
     Attributes
     ----------
     loss : ListwiseLoss
-        Price of the scores of a query.
+        Loss of the scores of a query.
     judgments : Judgments
         Labels, queries and weights of the documents.
     """
@@ -142,7 +142,7 @@ class ListwiseObjective(Objective):
 
     @cached_property
     def weight(self) -> np.ndarray:
-        """Weight of each document times that of its query."""
+        """Weight of each document times the weight of its query."""
         return self.judgments.sample_weight[self.rows] * self.judgments.query_weight[self.query]
 
     @cached_property

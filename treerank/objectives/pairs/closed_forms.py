@@ -119,8 +119,8 @@ def _level_kernel(add, of_sums, adjacent):
                 sums = _sums_of_levels(add, x, middle, level, weight, upper, a, b, side)
                 _gather(sums, side, adjacent)
                 for t in range(a, b):
-                    own = sums[level[t] - level[a]]
-                    price, slope, curvature = of_sums(side * (x[t] - middle), own)
+                    partner_sums = sums[level[t] - level[a]]
+                    price, slope, curvature = of_sums(side * (x[t] - middle), partner_sums)
                     w = weight[t] * (upper[t] if side == 1 else 1.0)
                     g[t] += side * w * slope
                     h[t] += w * curvature
@@ -141,15 +141,15 @@ def _sums_of_levels(add, x, middle, level, weight, upper, a, b, side):
 
 @register_jitable(inline="always")
 def _gather(sums, side, adjacent):
-    """Replace the sums of each level by those of its partner levels."""
+    """Replace the sums of each level by the sums of its partner levels."""
     n_levels = len(sums)
     reached = np.zeros(3)
     for step in range(n_levels):
         c = step if side == 1 else n_levels - 1 - step
         for k in range(3):
-            own = sums[c, k]
+            level_sum = sums[c, k]
             sums[c, k] = reached[k]
-            reached[k] = own if adjacent else reached[k] + own
+            reached[k] = level_sum if adjacent else reached[k] + level_sum
 
 
 @register_jitable(inline="always")
@@ -200,7 +200,9 @@ def _hinge_kernel(of_sums, adjacent):
                 reached = n
                 for m in range(n - 1, -1, -1):
                     # mirrored: the highest level comes first, as do low scores
-                    k, own = (m, level[m]) if side == 1 else (n - 1 - m, top - level[n - 1 - m])
+                    k, own_level = (
+                        (m, level[m]) if side == 1 else (n - 1 - m, top - level[n - 1 - m])
+                    )
                     short = 1 - side * own_of[k, PLACE]
                     while reached > 0:
                         j = reached - 1 if side == 1 else n - reached
@@ -210,9 +212,9 @@ def _hinge_kernel(of_sums, adjacent):
                         w = own_of[j, WEIGHT] * (1.0 if side == 1 else own_of[j, UPPER])
                         its = level[j] if side == 1 else top - level[j]
                         add_moments(trees, its, w, side * own_of[j, PLACE])
-                    sums = moments_below(trees, own)
+                    sums = moments_below(trees, own_level)
                     if adjacent:
-                        lower = moments_below(trees, own - 1)
+                        lower = moments_below(trees, own_level - 1)
                         sums = sums[0] - lower[0], sums[1] - lower[1], sums[2] - lower[2]
                     price, slope, curvature = of_sums(short, sums)
                     w = own_of[k, WEIGHT] * (own_of[k, UPPER] if side == 1 else 1.0)

@@ -22,9 +22,9 @@ from treerank.objectives.pairs.ranking import Ranks
 def sums(problem: PairProblem, scores: np.ndarray, iteration: int) -> Sums:
     """Return the sums over all pairs."""
     n_queries = problem.groups.n_queries
-    found = Sums(*np.empty((2, len(scores))), *np.empty((2, n_queries)))
-    fill_in(found, np.arange(n_queries), problem, scores, iteration)
-    return found
+    totals = Sums(*np.empty((2, len(scores))), *np.empty((2, n_queries)))
+    fill_in(totals, np.arange(n_queries), problem, scores, iteration)
+    return totals
 
 
 def fill_in(

@@ -29,7 +29,7 @@ from treerank.objectives.pairs.ranking import FASTMATH, longest_query
 OPTIONS: dict[str, Any] = {"error_model": "numpy", "fastmath": FASTMATH}
 #: The top is copied where queries are at least this many times longer than it.
 ENOUGH = 8
-#: What each column of a query holds: exponentials of scores, and those of partners alone; sums of
+#: What each column of a query holds: exponentials of scores, and of partners' scores alone; sums of
 #: gradients and hessians; and what the weight of a pair is made of.
 EXPONENTIAL, PARTNER, GRADIENT, HESSIAN, GAIN, DOCUMENT = range(6)
 ABOVE, WITHIN, BELOW, BLOCK, INSIDE, INSIDE_TIE = range(6, 12)
@@ -59,8 +59,8 @@ def sums(problem: PairProblem, scores: np.ndarray, iteration: int) -> Sums:
     tail = *slots, copies_top(problem), constants, wide, g, h, total_weight
     in_parts(in_turn(*ranking, powers, (kernel_of(problem), e, *tail)), labels.indptr)
     if wide.any():
-        known = Sums(g, h, total_weight, np.empty(n_queries))
-        exact_pairs.fill_in(known, np.flatnonzero(wide), problem, scores, iteration)
+        fast_sums = Sums(g, h, total_weight, np.empty(n_queries))
+        exact_pairs.fill_in(fast_sums, np.flatnonzero(wide), problem, scores, iteration)
     return Sums(g, h, problem.fixed_total_weight if problem.is_separable else total_weight)
 
 
@@ -289,7 +289,7 @@ def _copy_top(columns, size, top, again, chosen):
 
 @register_jitable(inline="always")
 def _add_copies(columns, again):
-    """Add the sums of the copies to those of the slots they were copied from."""
+    """Add the sums of the copies to the slots they were copied from."""
     for k in (GRADIENT, HESSIAN):
         for t in range(len(again) - 1):
             if again[t] < again[t + 1]:

@@ -14,7 +14,7 @@ from treerank.numerics.compiling import njit
 
 
 class LabelOrder(NamedTuple):
-    """Places of documents: positions of rows sorted by query, then by label.
+    """Slots of documents: indexes of rows sorted by query, then by label.
 
     There may be many millions, so numbers of 32 bits hold them; engines count rows likewise.
 

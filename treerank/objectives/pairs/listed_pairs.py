@@ -13,7 +13,7 @@ from treerank.objectives.pairs.problem import PairProblem
 
 
 class PairList(NamedTuple):
-    """Listed pairs of slots, those of query ``q`` at ``indptr[q]`` to ``indptr[q + 1]``."""
+    """Listed pairs of slots; query ``q`` has the pairs ``indptr[q]`` to ``indptr[q + 1]``."""
 
     i: np.ndarray
     j: np.ndarray
@@ -24,23 +24,23 @@ class PairList(NamedTuple):
 
 def sums(problem: PairProblem, scores: np.ndarray, iteration: int) -> Sums:
     """Return the sums over the listed pairs."""
-    found = Sums(*np.empty((2, len(scores))), *np.empty((2, problem.groups.n_queries)))
+    totals = Sums(*np.empty((2, len(scores))), *np.empty((2, problem.groups.n_queries)))
     x, ranks, ranking = problem.ranking(scores, iteration)
     truncated = problem.pairs.top is not None
     kernel = _listed_kernel(problem.loss.of_margin, problem.weight.of_pair, truncated)
-    call = kernel, x, _list_pairs(problem), problem.labels, problem.weights, ranks, *found
+    call = kernel, x, _list_pairs(problem), problem.labels, problem.weights, ranks, *totals
     in_parts(in_turn(*ranking, call), problem.labels.indptr)
-    return found
+    return totals
 
 
 def _list_pairs(problem):
     """Turn pairs of rows into pairs of slots."""
-    given, labels = problem.pairs, problem.labels
+    row_pairs, labels = problem.pairs, problem.labels
     slot = np.empty(len(labels.row), dtype=np.int64)
     slot[labels.row] = np.arange(len(slot))
-    given = given.at(np.argsort(slot[given.i], kind="stable"))  # query by query
-    i, j = slot[given.i], slot[given.j]
-    return PairList(i, j, given.weight, given.target, np.searchsorted(i, labels.indptr))
+    row_pairs = row_pairs.at(np.argsort(slot[row_pairs.i], kind="stable"))  # query by query
+    i, j = slot[row_pairs.i], slot[row_pairs.j]
+    return PairList(i, j, row_pairs.weight, row_pairs.target, np.searchsorted(i, labels.indptr))
 
 
 @functools.cache

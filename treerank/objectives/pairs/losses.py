@@ -49,7 +49,7 @@ def _logistic_shape(u, p, w):
 def half_squared_tanh(margin: float) -> tuple[float, float, float]:
     r"""DirectRanker's loss :math:`\frac12 (1 - \tanh m)^2 = 2u^2`, :math:`u = 1 / (1 + e^{2m})`.
 
-    The hessian is that of Gauss and Newton, which is never negative.
+    The hessian is the Gauss-Newton approximation, which is never negative.
     """
     u = upset_probability(2 * margin)
     p = upset_probability(-2 * margin)

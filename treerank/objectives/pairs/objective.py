@@ -19,7 +19,7 @@ from treerank.objectives.pairs.label_order import scatter
 from treerank.objectives.pairs.losses import PAIR_LOSSES
 from treerank.objectives.pairs.problem import PairProblem
 
-#: Summing so many pairs takes as long as ranking a document.
+#: Number of pairs whose summing takes as long as ranking a document.
 _PAIRS_PER_DOCUMENT = 8
 
 
@@ -96,14 +96,14 @@ class PairwiseObjective(PairProblem, Objective):
         return replace(self, loss=PAIR_LOSSES["logistic"], settings=settings)
 
     def with_loss(self, loss: Any) -> Objective:
-        """Return the objective of another loss, one without pairs, for the same labels."""
+        """Return the objective of another, pointwise or listwise loss over the same judgments."""
         return as_objective(loss.bind(self.judgments))
 
     def has_anything_to_learn(self) -> bool:
         """Tell whether a pair has a weight."""
         # Under the logistic loss, no margin has the slope 0.
         logistic = replace(self, loss=PAIR_LOSSES["logistic"])
-        return any(Objective.has_anything_to_learn(each) for each in (self, logistic))
+        return any(Objective.has_anything_to_learn(objective) for objective in (self, logistic))
 
     def _summed(self, scores, iteration, *, with_value):
         """Return the value of each query, if it is wanted, and gradient and hessian."""

@@ -63,8 +63,8 @@ def _map_values(order, falling, discount, gain, above, below, within, working):
 def _map_block(discount, start, size, relevant, seen, gained):
     """Return the value of the block to a relevant and another document, and its mean discount."""
     if size == 1:
-        worth = seen * discount[start] - gained
-        return worth, worth, discount[start]
+        gain = seen * discount[start] - gained
+        return gain, gain, discount[start]
     # Of the other documents of the block, how many are relevant on average?
     mates = ((relevant - 1) / (size - 1), relevant / (size - 1))
     high, low, above = 0.0, 0.0, 0.0
@@ -138,13 +138,13 @@ def _first_relevant(discount, start, end, relevant):
     size = end - start
     here, better, runner_up, above = 0.0, 0.0, 0.0, 0.0
     none, one = 1.0, 0.0  # probability that no, that one relevant document stands above t
-    others = max(size - relevant, 1)
+    n_other_slots = max(size - relevant, 1)
     for t in range(size):
         d = discount[start + t]
         p = none * relevant / (size - t)
         p_second = one * (relevant - 1) / (size - t)
         here += p * d
-        better += p * (above + max(size - relevant - t, 0) * d) / others
+        better += p * (above + max(size - relevant - t, 0) * d) / n_other_slots
         runner_up += p_second * d
         one += p - p_second
         none -= p
@@ -155,7 +155,7 @@ def _first_relevant(discount, start, end, relevant):
 @register_jitable
 def _err_values(order, falling, discount, gain, above, below, within, working):
     """Fill in the probability that the reader comes so far, over the rank, plus the ERR above."""
-    worth = working[0]
+    rank_values = working[0]
     start, reach, gained = 0, 1.0, 0.0
     while start < len(order):
         end = end_of_block(start, falling)
@@ -165,12 +165,12 @@ def _err_values(order, falling, discount, gain, above, below, within, working):
         if end > start + 1:
             stop /= end - start
         for rank in range(start, end):
-            worth[rank] = reach * discount[rank] + gained
+            rank_values[rank] = reach * discount[rank] + gained
             gained += reach * stop * discount[rank]
             reach *= 1 - stop
-        mean, gap = worth[start], 0.0
+        mean, gap = rank_values[start], 0.0
         if end > start + 1:
-            mean, gap = mean_and_gap(worth, start, end)
+            mean, gap = mean_and_gap(rank_values, start, end)
         for rank in range(start, end):
             document = order[rank]
             above[document], within[document] = mean, gap

@@ -31,7 +31,7 @@ class PairProblem:
     judgments : Judgments
         Labels, queries and weights of the documents.
     loss : PairLoss
-        Price of a margin.
+        Loss of a margin.
     settings : PairSettings
         Which pairs count, how much, and by which scores.
     typical_size : float
@@ -80,7 +80,7 @@ class PairProblem:
 
     @cached_property
     def labels(self) -> LabelOrder:
-        """Places of the documents."""
+        """Slots of the documents."""
         return LabelOrder.from_labels(self.judgments.y, self.groups, adjacent=self.pairs.adjacent)
 
     @cached_property
@@ -111,7 +111,7 @@ class PairProblem:
 
     @cached_property
     def weights_single(self) -> Weights:
-        """Weights of the slots in single precision; those of documents only if they differ.
+        """Weights of the slots in single precision; document weights only if they differ.
 
         Those in double precision are made for it, not kept.
         """

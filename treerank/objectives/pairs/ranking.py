@@ -157,23 +157,23 @@ def value_kernel(
     def value_queries(first, last, falling, gain, indptr, rule, ranks, near):
         working = np.empty((3, longest_query(indptr, first, last)))
         for q in range(first, last):
-            # `near` is that of `ranks`: the compiler drops what is stored at a single slot of a
+            # `near` is `ranks.near`: the compiler drops what is stored at a single slot of a
             # tuple.
             a, b = indptr[q], indptr[q + 1]
             # One array per line: numba compiles much code for tuples of arrays.
             order = ranks.order[a:b]
-            own = falling[a:b]
+            sorted_scores = falling[a:b]
             above = ranks.above[a:b]
             below = ranks.below[a:b]
             within = ranks.within[a:b]
             _clear(above, within, below, two_sided)
-            fill(order, own, rule.discount, gain[a:b], above, below, within, working)
+            fill(order, sorted_scores, rule.discount, gain[a:b], above, below, within, working)
             if truncated:
                 inside = ranks.inside[a:b]
-                chance_in_top(order, own, rule.top, inside, ranks.inside_tie[a:b])
+                chance_in_top(order, sorted_scores, rule.top, inside, ranks.inside_tie[a:b])
             if two_sided:
-                _number_blocks(order, own, ranks.block[a:b])
-            near[q] = _count_near(own, rule.reach)
+                _number_blocks(order, sorted_scores, ranks.block[a:b])
+            near[q] = _count_near(sorted_scores, rule.reach)
 
     return value_queries
 
@@ -233,14 +233,14 @@ def sort_queries(
     longest = longest_query(indptr, first, last)
     bins, free = np.empty(longest, np.uint32), np.empty(BINS * longest, np.uint32)
     for q in range(first, last):
-        own = order[indptr[q] : indptr[q + 1]]
+        query_order = order[indptr[q] : indptr[q + 1]]
         key = keys[indptr[q] : indptr[q + 1]]
         sorted_keys = falling[indptr[q] : indptr[q + 1]]
-        _sort_by_bin(own, key, bins, free)
-        if not _insert(own, key, sorted_keys):
-            for rank in range(len(own)):
-                sorted_keys[rank] = key[np.uint64(own[rank])]
-            sort_falling(sorted_keys, own, False)
+        _sort_by_bin(query_order, key, bins, free)
+        if not _insert(query_order, key, sorted_keys):
+            for rank in range(len(query_order)):
+                sorted_keys[rank] = key[np.uint64(query_order[rank])]
+            sort_falling(sorted_keys, query_order, False)
 
 
 @njit(nogil=True)

@@ -146,14 +146,14 @@ class GivenPairs(Pairs):
         return GivenPairs(**columns)
 
 
-def rule_or_given(pairs: str | Pairs | None, given: GivenPairs | None) -> str | Pairs | None:
+def rule_or_given(pairs: str | Pairs | None, pair_list: GivenPairs | None) -> str | Pairs | None:
     """Return given pairs if there are any, else the rule, which is None for all pairs."""
     if isinstance(pairs, str) and pairs == "all":
         pairs = None
-    if given is not None and pairs is not None:
+    if pair_list is not None and pairs is not None:
         rule = "None or 'all' when given_pairs lists them"
         raise ValueError(f"pairs must be {rule}; got {quote(pairs)}.")
-    return pairs if given is None else given
+    return pairs if pair_list is None else pair_list
 
 
 def _refuse(wrong, rule, table):

@@ -43,7 +43,7 @@ class PairSettings:
     smoothing : float, default=0.0
         Scale of Gumbel noise on the scores that ranks come from, drawn anew in every iteration.
     query_normalization : {None, "equal", "log"}, default=None
-        None leaves the pair weights as they are; "equal" scales those of each query to the same
+        None leaves the pair weights unchanged; "equal" scales each query's pair weights to the same
         sum, "log" to log2(1 + their sum).
 
     Examples

@@ -1,0 +1,169 @@
+"""Recall of all relevant documents, also those that are not among the rows."""
+
+import pickle
+from datetime import date
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn import config_context
+from sklearn.base import clone
+from sklearn.model_selection import cross_val_score
+
+from treerank import (
+    HistogramTrees,
+    QueryKFold,
+    TreeDirectRanker,
+    compare,
+    compare_scores,
+    load,
+    report,
+)
+from treerank.documents.queries import QueryGroups
+from treerank.inspection import permutation_importance
+from treerank.metrics import Recall, get_metric
+from treerank.rankers import ColumnRanker
+
+KINDS = {
+    "text": lambda n: f"user {n}",
+    "numbers that are no codes": lambda n: 1000 - 7 * n,
+    "floats": lambda n: n + 0.5,
+    "tuples": lambda n: (f"user {n % 3}", n // 3),
+    "dates": lambda n: date(2026, 1, 1 + n),
+}
+
+
+def recall_by_hand(y, scores, qid, n_relevant, k):
+    """Return recall@k by query, of untied scores, as a plain program computes it."""
+    values = {}
+    for query in sorted({*qid}):
+        rows = [row for row in range(len(qid)) if qid[row] == query and not np.isnan(y[row])]
+        best = sorted(rows, key=lambda row: -scores[row])[:k]
+        total = n_relevant[query]
+        values[query] = sum(y[row] >= 1 for row in best) / total if total and rows else np.nan
+    return [*values.values()]
+
+
+def purchases(kind, n_queries=12, seed=0):
+    """Return documents of which some queries have no relevant one, and the numbers there are."""
+    rng = np.random.default_rng(seed)
+    number = rng.permutation(np.repeat(np.arange(n_queries), 9))
+    X = rng.normal(size=(len(number), 3))
+    y = ((X[:, 0] + rng.normal(size=len(number)) > 1) & (number % 4 != 3)).astype(float)
+    ids = [KINDS[kind](n) for n in number.tolist()]
+    n_relevant = {
+        KINDS[kind](n): int(y[number == n].sum()) + (n % 4 == 3) + n % 2 for n in range(n_queries)
+    }
+    return X, y, ids, n_relevant
+
+
+@pytest.mark.filterwarnings("ignore:Of the first 10 documents")
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("judged", [1.0, 0.6])
+def test_recall_of_all_relevant_documents_is_that_of_a_plain_program(kind, judged):
+    X, y, qid, n_relevant = purchases(kind)
+    y[np.random.default_rng(1).random(len(y)) > judged] = np.nan
+    metric, scores = Recall(3, n_relevant=n_relevant), X[:, 1]
+    by_hand = recall_by_hand(y, scores, qid, n_relevant, 3)
+    np.testing.assert_allclose(metric.per_query(y, scores, qid), by_hand, rtol=1e-15)
+    assert metric(y, scores, qid) == pytest.approx(np.nanmean(by_hand), rel=1e-14)
+    assert 0 in by_hand  # a query without a relevant row counts 0, and is not left out
+    (outcome,) = compare_scores({"a": scores}, y, qid, metrics=[metric]).outcomes.values()
+    np.testing.assert_array_equal(outcome.values[metric.name], metric.per_query(y, scores, qid))
+
+
+@pytest.mark.filterwarnings("ignore:12 of 12 queries of the first eval_set")
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_tool_looks_up_the_ids_of_the_user(kind):
+    X, y, qid, n_relevant = purchases(kind)
+    metric = Recall(3, n_relevant=n_relevant)
+    ranker = TreeDirectRanker(HistogramTrees(5), metric=metric, random_state=0)
+    ranker.fit(X, y, qid, eval_set=(X, y, qid))
+    by_hand = recall_by_hand(y, ranker.predict(X), qid, n_relevant, 3)
+    assert ranker.score(X, y, qid) == pytest.approx(np.nanmean(by_hand), rel=1e-12)
+    curve = ranker.evals_result_["validation"][metric.name]
+    assert max(curve) == pytest.approx(np.nanmean(by_hand), rel=1e-12)  # the best is kept
+
+    drops = permutation_importance(ranker, X, y, qid, n_repeats=1).drops
+    assert drops.shape == (3, 12)
+    assert f"{np.nanmean(by_hand):.4f}" in report(ranker, X, y, qid, metrics=[metric]).html
+
+    column = {"a": ColumnRanker(0)}
+    if kind != "dates":
+        comparison = compare(column, (X, y, qid), cv=3, metrics=[metric])
+        values = np.concatenate([o.values[metric.name] for o in comparison.outcomes.values()])
+        assert sorted(values[~np.isnan(values)]) == pytest.approx(
+            sorted(v for v in recall_by_hand(y, X[:, 0], qid, n_relevant, 3) if not np.isnan(v))
+        )
+    else:
+        with pytest.raises(TypeError, match="qid must be all text, all numbers"):
+            compare(column, (X, y, qid), cv=3, metrics=[metric])
+
+
+def test_ids_are_known_to_a_share_that_is_held_out_and_to_cross_validation():
+    X, y, qid, n_relevant = purchases("numbers that are no codes", 30)
+    metric = Recall(3, n_relevant=n_relevant)
+    ranker = TreeDirectRanker(HistogramTrees(3), metric=metric, random_state=0)
+    ranker.fit(X, y, qid, eval_set=0.4)
+    assert 0 < max(ranker.evals_result_["validation"][metric.name]) < 1
+    with config_context(enable_metadata_routing=True):
+        scores = cross_val_score(ranker, X, y, cv=QueryKFold(3), params={"qid": np.array(qid)})
+    assert np.all((scores > 0) & (scores < 1))
+
+
+def test_a_series_with_an_index_of_several_levels_is_a_mapping():
+    frame = pd.DataFrame({"user": ["a", "a", "b"], "week": [1, 2, 1], "n": [3, 1, 2]})
+    metric = Recall(n_relevant=frame.set_index(["user", "week"])["n"])
+    assert metric.n_relevant == {("a", 1): 3, ("a", 2): 1, ("b", 1): 2}
+    qid = pd.MultiIndex.from_frame(frame[["user", "week"]])
+    np.testing.assert_allclose(metric.per_query([1, 1, 0], [1.0, 2, 3], qid), [1 / 3, 1, 0])
+
+
+def test_numbers_in_place_of_ids_are_never_taken_for_ids():
+    # Ids 1 and 0 are numbers of queries, too: in ascending order they are 0 and 1.
+    metric = Recall(n_relevant={"b": 4, "a": 1, 0: 9, 1: 9})
+    np.testing.assert_array_equal(metric.per_query([1, 1], [1.0, 2.0], ["b", "a"]), [1, 0.25])
+    codes = QueryGroups.from_codes(np.array([0, 1]))
+    with pytest.raises(ValueError, match="n_relevant must be None where the ids of queries"):
+        metric.per_query([1, 1], [1.0, 2.0], codes)
+    with pytest.raises(ValueError, match="n_relevant must be None where the ids of queries"):
+        metric([1, 1], [1.0, 2.0])
+    mixed = np.array(["a", "b", 0, 1], dtype=object).repeat(2), np.tile([1.0, 0], 4)
+    with pytest.raises(TypeError, match="qid must be all text, all numbers"):
+        compare({"a": ColumnRanker(0)}, (np.eye(8), mixed[1], mixed[0]), metrics=[metric], cv=2)
+
+
+@pytest.mark.parametrize(
+    ("n_relevant", "message"),
+    [
+        ({"a": 1}, "n_relevant must have an entry for each query of qid; got none for 'b'"),
+        (
+            {"a": 1, "b": 0},
+            "n_relevant must count all relevant documents .* got 0 for query 'b', which has 1",
+        ),
+        ({"a": -1, "b": 1}, "a whole number of at least 0; got -1 for 'a'"),
+        ({"a": 1.5, "b": 1}, r"a whole number of at least 0; got 1\.5 for 'a'"),
+        ({}, "n_relevant must be a mapping from query id"),
+        (7, "n_relevant must be a mapping from query id"),
+        ("20 queries", "A metric's name cannot hold it"),
+    ],
+)
+def test_wrong_numbers_of_relevant_documents_are_named(n_relevant, message):
+    with pytest.raises(ValueError, match=message):
+        Recall(n_relevant=n_relevant)([1, 1], [1.0, 2.0], ["a", "b"])
+
+
+def test_the_metric_can_be_cloned_saved_and_named(tmp_path):
+    n_relevant = {("a", 1): 2, ("b", 1): 3, 7: 1, "c": 0, 2.5: 1, ("d", 2): 4}
+    metric = Recall(5, n_relevant=n_relevant)
+    assert metric.name == "recall(n_relevant='6 queries')@5"
+    assert "6 queries, 11 relevant" in repr(metric)
+    assert repr(metric) != repr(Recall(5, n_relevant=n_relevant | {"c": 1, 7: 0}))
+    assert metric == pickle.loads(pickle.dumps(metric))
+    assert hash(metric) == hash(pickle.loads(pickle.dumps(metric)))
+    with pytest.raises(ValueError, match="A metric's name cannot hold it"):
+        get_metric(metric.name)
+    ranker = TreeDirectRanker("linear", metric=metric)
+    assert clone(ranker).metric == metric
+    ranker.fit(np.eye(4), [1, 0, 1, 0], [0, 0, 1, 1]).save(tmp_path / "model")
+    assert load(tmp_path / "model").metric == metric
