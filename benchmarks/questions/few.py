@@ -1,4 +1,4 @@
-"""Few: trees and a linear model together, beside the default, on 25 to 300 judged queries.
+"""Few: trees and a linear model together, beside the default, on 25 to 100 judged queries.
 
 A cell draws queries at random from the training and validation parts of a data set and measures
 NDCG@10 on its test part; draw d takes fold d % 5 where there are folds. Synthetic cells have
@@ -25,7 +25,7 @@ from benchmarks.questions import values_by
 from benchmarks.rankers import DEFAULT
 from treerank import Ensemble, LightGBMTrees, TreeDirectRanker, make_web_search, read_letor
 
-TITLE = "Which ranker for 25 to 300 judged queries?"
+TITLE = "Which ranker for 25 to 100 judged queries?"
 IS_TIMING = False
 DRAWS = 20
 BLEND, TREES = "trees and a linear model", "trees of two losses"
@@ -41,8 +41,8 @@ PUBLIC = {
     "OHSUMED": (25, 50),
     "ClueWeb09": (25,),
     "MSLR sample": (25, 50),
-    "MQ2008": (25, 50, 100, 300),
-    "MSRD": (25, 50, 100, 300),
+    "MQ2008": (25, 50, 100),
+    "MSRD": (25, 50, 100),
     "LightGBM's example": (25, 50, 100),
 }
 #: The share of shuffled labels by data set.
@@ -140,7 +140,7 @@ def lead_of(options, name, n, n_draws, ranker, peer):
 def measurements(options):
     """Yield NDCG@10 of each ranker, and leads, in each cell."""
     cells = [(name, n) for name, sizes in PUBLIC.items() for n in sizes]
-    cells += [(name, n) for name in SYNTHETIC for n in (*FEW, *((300,) if "30" in name else ()))]
+    cells += [(name, n) for name in SYNTHETIC for n in FEW]
     n_draws = 2 if options.quick else DRAWS
     for name, n in [(TINY, 12)] if options.quick else cells:
         conditions = {"data": name, "queries": n}
@@ -182,26 +182,24 @@ def section(rows):
     body, summary = [], {}
     for kind in ("public", "synthetic"):
         for pair in LEADS:
-            for sizes in (FEW, (300,)):
-                chosen = [
-                    value
-                    for (name, n), value in leads[pair].items()
-                    if (name in SYNTHETIC) == (kind == "synthetic") and n in sizes
+            chosen = [
+                value
+                for (name, _), value in leads[pair].items()
+                if (name in SYNTHETIC) == (kind == "synthetic")
+            ]
+            if not chosen:
+                continue
+            found = summary[kind, pair] = pooled(chosen)
+            body.append(
+                [
+                    kind,
+                    pair[0] if pair[0] in (BLEND, TREES) else f"`{pair[0]}`",
+                    f"`{pair[1]}`",
+                    *map(signed, found),
+                    str(sum(v["low"] > 0 for v in chosen)),
+                    str(sum(v["high"] < 0 for v in chosen)),
                 ]
-                if not chosen:
-                    continue
-                found = summary[kind, pair, sizes] = pooled(chosen)
-                sizes_text = "25 to 100" if sizes == FEW else "300"
-                body.append(
-                    [
-                        f"{kind}, {sizes_text} queries",
-                        pair[0] if pair[0] in (BLEND, TREES) else f"`{pair[0]}`",
-                        f"`{pair[1]}`",
-                        *map(signed, found),
-                        str(sum(v["low"] > 0 for v in chosen)),
-                        str(sum(v["high"] < 0 for v in chosen)),
-                    ]
-                )
+            )
     answer = (
         "Trees fitted to the pairs, trees fitted to the labels by squared error and a linear "
         "model, added with the weights 1, .5 and .3 after division by their spreads, rank better "
@@ -210,18 +208,24 @@ def section(rows):
         f"significantly in {sum(v['low'] > 0 for v in over.values())}, and significantly worse in "
         f"{sum(v['high'] < 0 for v in over.values())}."
     )
-    if ("public", (BLEND, DEFAULT), FEW) in summary:
-        lead, low, high = summary["public", (BLEND, DEFAULT), FEW]
+    if ("public", (BLEND, DEFAULT)) in summary:
+        lead, low, high = summary["public", (BLEND, DEFAULT)]
         answer += (
             f" In the mean of public sets with 25 to 100 queries they gain {signed(lead)} "
             f"({signed(low)} to {signed(high)}); trees of the two losses without the linear model "
-            f"gain {signed(summary['public', (TREES, DEFAULT), FEW][0])}."
+            f"gain {signed(summary['public', (TREES, DEFAULT)][0])}."
         )
     means = values_by(rows, "data", "queries", "ranker")
-    head = ["data set", "queries", *(r if r in (BLEND, TREES) else f"`{r}`" for r in RANKERS)]
+    names = [*(r if r in (BLEND, TREES) else f"`{r}`" for r in RANKERS)]
+    head = ["data set", "queries"]
     cells = list(dict.fromkeys((name, n) for name, n, _ in means))
     quality = [
-        [name, n, *(ndcg(means[name, n, ranker]["ndcg@10"]) for ranker in RANKERS)]
+        [
+            name,
+            n,
+            means[name, n, DEFAULT]["draws"],
+            *(ndcg(means[name, n, ranker]["ndcg@10"]) for ranker in RANKERS),
+        ]
         for name, n in cells
     ]
     seconds = [
@@ -239,7 +243,7 @@ def section(rows):
         for (name, n), value in found.items()
     ]
     notes = (
-        f"{DRAWS} draws a cell. The members and their weights were chosen on queries of the "
+        "The members and their weights were chosen on queries of the "
         "training and validation parts, and frozen before the test parts were read; over five "
         "folds the queries of validation parts are test queries of other folds, but not those of "
         "MSRD and of the synthetic draws. Draws of a set share its test queries, so the intervals "
@@ -263,8 +267,11 @@ def section(rows):
                 "Leads of trees and a linear model",
                 table(["data set", "queries", *lead_head], each),
             ),
-            ("NDCG@10", table(head, quality)),
-            (f"Processor seconds of a fit over those of `{DEFAULT}`", table(head, seconds)),
+            ("NDCG@10", table([*head, "draws", *names], quality)),
+            (
+                f"Processor seconds of a fit over those of `{DEFAULT}`",
+                table([*head, *names], seconds),
+            ),
         ],
         notes,
     )
