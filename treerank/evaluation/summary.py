@@ -327,7 +327,7 @@ def _means_and_errors_by_people(comparison, metric):
     return means, errors
 
 
-def find_reference(comparison, reference, means):
+def find_reference(comparison: Any, reference: str, means: Any) -> Any:
     """Return the reference; the complete ranker of the highest mean for ``"best"``."""
     if reference != "best" or not comparison.complete:
         return reference
