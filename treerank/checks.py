@@ -283,7 +283,7 @@ def refuse_rounded(name: str, values: Any, column: np.ndarray) -> None:
         array = np.asarray(values)
         # Integers of pandas, polars and Arrow become doubles where some of them are missing.
         kind = str(getattr(values, "dtype", getattr(values, "type", "")))
-        are_integers = bool(re.match(r"u?int\d", kind, re.IGNORECASE))
+        are_integers = array.dtype.kind in "iu" or re.match(r"u?int\d", kind, re.IGNORECASE)
         if are_integers or (array.dtype == object and any(map(is_whole, array.flat))):
             rule = f"{name} must be below 2**53 in size as integers"
             advice = f" Larger ones are rounded: subtract a number from all of {name}."

@@ -295,7 +295,7 @@ def make_summary(comparison: Any, reference: str, alpha: float) -> Summary:
     )
 
 
-def means_and_errors(comparison, metric):
+def means_and_errors(comparison: Any, metric: str) -> Any:
     """Return the mean and the error of each ranker; NaN for a ranker without any result."""
     if comparison.has_human_labels:
         return _means_and_errors_by_people(comparison, metric)
@@ -327,7 +327,7 @@ def _means_and_errors_by_people(comparison, metric):
     return means, errors
 
 
-def find_reference(comparison, reference, means):
+def find_reference(comparison: Any, reference: str, means: Any) -> Any:
     """Return the reference; the complete ranker of the highest mean for ``"best"``."""
     if reference != "best" or not comparison.complete:
         return reference
