@@ -245,7 +245,8 @@ def test_bad_input_is_refused_by_name_before_any_training(monkeypatch, settings,
 
 
 def test_documents_that_never_change_their_position_are_a_warning():
-    features = np.column_stack([ROWS["X"], ROWS["position"]])  # so they are other documents there
+    # A document at another position has other features, and so is another document.
+    features = np.column_stack([ROWS["X"], 0.5 * ROWS["position"]])
     with pytest.warns(UserWarning, match="they are 0.0% of all impressions"):
         ranker = small().fit(**ROWS | {"X": features})
     assert ranker.propensities_.tolist() == [1.0] * 10

@@ -186,6 +186,12 @@ class SignsDistances(Honest, breaks="pseudometric"):
         return self.margin(X_a, X_b)
 
 
+class IsTooSure(Honest, breaks="chained_pair_probabilities"):
+    def predict_pair_proba(self, X_a, X_b):
+        probability = super().predict_pair_proba(X_a, X_b)
+        return probability**2 / (probability**2 + (1 - probability) ** 2 + 0.1)
+
+
 MUTANTS = Honest.__subclasses__()
 
 
