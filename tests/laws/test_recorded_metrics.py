@@ -81,8 +81,8 @@ RECORDS_NOTHING = {
 
 def suits(ranker, kind):
     """Tell whether a ranker takes such documents."""
-    if kind is sparse:
-        return accepted_by(ranker).sparse
+    if kind in (sparse, categories):
+        return getattr(accepted_by(ranker), kind.__name__)
     return kind is not labels or "label_weights" in ranker.get_params(deep=False)
 
 
