@@ -13,15 +13,17 @@ from treerank.exports.exporting import export as export_ranker
 from treerank.exports.formats import FORMATS, check_format, format_of_version
 from treerank.exports.solr import NAME
 from treerank.exports.uploads import FEATURE_SETS, write_feature_set
+from treerank.renamed import RENAMED_FORMATS
 
 _HELP = {
     "check": "Data file with documents that the other program must rank equally, without labels.",
     "allow": f"Accept this difference with a warning; may be repeated: {', '.join(REASONS)}.",
     "features": f"File for a draft of the feature set, .json; for {', '.join(FEATURE_SETS)}.",
     "version": "Version of the search engine, such as 2.18; by default the newest.",
-    "name": "Name in a search engine, whose request the file then is, or of functions in C.",
+    "name": "Name in a search engine, whose request the file then is; of functions in C; of a table.",
 }
-_FORMAT = shared.choice(shared.OUTPUT, "format", FORMATS, "Format of the file")
+_INSTEAD = {name: f"It is now {new}" for name, new in RENAMED_FORMATS.items()}
+_FORMAT = shared.choice(shared.OUTPUT, "format", FORMATS, "Format of the file", _INSTEAD)
 _VERSION = shared.option(shared.OUTPUT, _HELP["version"], "--version", metavar="N")
 _CHECK = shared.option(shared.DATA, _HELP["check"], metavar="FILE")
 _ALLOW = shared.option(
