@@ -20,7 +20,7 @@ _HELP = {
     "allow": f"Accept this difference with a warning; may be repeated: {', '.join(REASONS)}.",
     "features": f"File for a draft of the feature set, .json; for {', '.join(FEATURE_SETS)}.",
     "version": "Version of the search engine, such as 2.18; by default the newest.",
-    "name": "Name in a search engine, whose request the file then is; of functions in C; of a table.",
+    "name": "Name in a search engine, whose request the file is; of functions in C; of a table.",
 }
 _INSTEAD = {name: f"It is now {new}" for name, new in RENAMED_FORMATS.items()}
 _FORMAT = shared.choice(shared.OUTPUT, "format", FORMATS, "Format of the file", _INSTEAD)
