@@ -24,6 +24,7 @@ import treerank
 from treerank.checks import check_weight, naming, quote, warn_user
 from treerank.distributed.collective import Collective, LostWorkerError, collective_of
 from treerank.distributed.columns import FrameColumns
+from treerank.distributed.freed_memory import keeping_freed_memory
 from treerank.documents.columns import Columns, TableValues, text_columns
 from treerank.documents.eval_set import EvalSet
 from treerank.documents.queries import QueryGroups
@@ -103,6 +104,7 @@ def fit_shard(
                 using(_checkpoint_of(task, workers)),
                 listening(listener),
                 kernel_threads(n_threads),
+                keeping_freed_memory(),
             ):
                 ranker = _limited(clone(task.ranker), n_threads)
                 n_rows = _fit(task, ranker, frame, eval_frame, workers)
