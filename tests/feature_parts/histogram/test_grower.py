@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from treerank.feature_parts.histogram import speculation
 from treerank.feature_parts.histogram.binning import WIDTH, bin_rows, by_column, find_bins
 from treerank.feature_parts.histogram.grower import grow
 from treerank.feature_parts.histogram.histogram import STRIDE, fill
@@ -55,7 +56,8 @@ def grown(
     binned = bin_rows(rows_of_X, bins)
     packed, layout = pack_rows(gradient, hessian, precision)
     rules = TreeRules(*shape, **(RULES | rules))
-    histograms = make_histograms(binned, layout.n_integers, rules)
+    n_spare = 0 if total is None else speculation.n_spare(rules)
+    histograms = make_histograms(binned, layout.n_integers, rules, n_spare=n_spare)
     rows = np.arange(len(X), dtype=np.uint32) if rows is None else rows.astype(np.uint32)
     groups = bins.columns["feature"][None] >= 0
     data = Data(bins.columns, bins.zeros, groups, binned, by_column(binned), histograms)
@@ -281,8 +283,8 @@ def test_histograms_are_kept_only_where_a_leaf_below_may_be_split(monkeypatch):
     X[:, WIDTH:] = np.arange(len(X))[:, None] < 3  # a block of features that hardly vary
     made, make = [], make_histograms
 
-    def make_full(*arguments):
-        made.append(np.full_like(make(*arguments), -1))
+    def make_full(*arguments, **spare):
+        made.append(np.full_like(make(*arguments, **spare), -1))
         return made[0]
 
     monkeypatch.setitem(globals(), "make_histograms", make_full)
@@ -293,7 +295,7 @@ def test_histograms_are_kept_only_where_a_leaf_below_may_be_split(monkeypatch):
     assert not kept[:, 1].any()
 
 
-def test_workers_send_one_histogram_a_split_without_the_blocks_that_are_closed():
+def test_workers_send_histograms_without_the_blocks_that_are_closed():
     X, gradient, hessian = random_case(n_features=2 * WIDTH, missing=0)
     X[:, WIDTH:] = np.arange(len(X))[:, None] < 3  # a block of features that hardly vary
     for precision in ("float32", "int16"):
@@ -307,11 +309,79 @@ def test_workers_send_one_histogram_a_split_without_the_blocks_that_are_closed()
         alone, *_ = grown(X, gradient, hessian, **settings)
         nodes, *_ = grown(X, gradient, hessian, total=total, **settings)
         np.testing.assert_array_equal(nodes, alone)
-        n_splits = np.count_nonzero(nodes["column"] >= 0)
+        one_block = WIDTH * STRIDE * 8 * (1 if precision == "int16" else 2)
         _, root, *others = messages
-        assert root == 2 * others[0]  # the second block is closed in the root
-        assert set(others) == {WIDTH * STRIDE * 8 * (1 if precision == "int16" else 2)}
-        assert len(others) <= n_splits
+        assert root == 2 * one_block  # the second block is closed in the root
+        n_sent = [size // one_block for size in others]
+        assert [n * one_block for n in n_sent] == others
+        assert 0 < sum(n_sent) <= np.count_nonzero(nodes["column"] >= 0)
+
+
+@pytest.mark.parametrize("num_leaves", [2, 3, 8, 31, 64])
+@pytest.mark.parametrize("precision", ["float32", "int16"])
+def test_leaves_that_are_split_ahead_change_no_bit(num_leaves, precision):
+    for seed in range(10):
+        X, gradient, hessian = random_case(n=3000, seed=seed)
+        shape = (num_leaves, 6 if seed % 2 else -1, False)
+        drawn = np.flatnonzero(np.random.default_rng(seed).random(len(X)) < 0.8)
+        settings = {"precision": precision, "shape": shape, "min_split_gain": 0.1 * (seed % 3)}
+        settings |= {"min_child_samples": 3, "categorical": [0, 3]}
+        messages = []
+
+        def total(values, messages=messages):  # the other worker has no rows
+            messages.append(values)
+            return values
+
+        alone, alone_rows, _ = grown(X, gradient, hessian, rows=drawn, **settings)
+        nodes, rows, _ = grown(X, gradient, hessian, rows=drawn, total=total, **settings)
+        np.testing.assert_array_equal(nodes, alone)
+        np.testing.assert_array_equal(rows, alone_rows)
+        assert len(messages) <= 1 + num_leaves
+        assert num_leaves < 31 or len(messages) < 0.6 * num_leaves
+
+
+def twins(seed):
+    """Two halves of documents, with opposite gradients: leaves of both halves have equal gains."""
+    X, gradient, hessian = random_case(n=2000, seed=seed)
+    X, half = np.tile(X, (2, 1)), np.repeat([0.0, 1.0], len(X))
+    gradient = np.concatenate([gradient + 4, -(gradient + 4)])
+    return np.column_stack([X, half]), gradient, np.tile(hessian, 2)
+
+
+def surprises(seed):
+    """Splits above gain hardly anything, those below a lot, in some parts of the documents."""
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 12, size=(4000, 10)).astype(float)
+    signs = np.sign(X[:, :3] - 5.5).prod(axis=1) * (X[:, 3] > 6) * 4
+    gradient = np.round((signs + 0.3 * X[:, 3] + 0.02 * X[:, 4]) * 2**8) / 2**8
+    return X, gradient, np.ones(len(X))
+
+
+@pytest.mark.parametrize("share", [0.1, 0.5, 1.0])
+@pytest.mark.parametrize("case", [twins, surprises])
+@pytest.mark.parametrize("num_leaves", [3, 8, 20, 64])
+def test_leaves_are_split_as_alone_whatever_share_is_split_ahead(
+    num_leaves, case, share, monkeypatch
+):
+    monkeypatch.setattr(speculation, "_SHARE", share)
+    n_ahead, next_leaves = [], speculation.next_leaves
+
+    def watched(tree, rules):
+        leaves = next_leaves(tree, rules)
+        n_ahead.append(len(leaves) + (tree.step[0]["n_nodes"] - 1) // 2)
+        return leaves
+
+    monkeypatch.setattr(speculation, "next_leaves", watched)
+    for seed in range(5):
+        data, settings = case(seed), {"shape": (num_leaves, -1, False), "min_child_samples": 2}
+        alone, alone_rows, _ = grown(*data, **settings)
+        nodes, rows, _ = grown(*data, total=lambda values: values, **settings)
+        np.testing.assert_array_equal(nodes, alone)
+        np.testing.assert_array_equal(rows, alone_rows)
+    most = num_leaves - 1 + min(num_leaves // 2, 16)
+    assert max(n_ahead) <= most
+    if (case, share, num_leaves) == (surprises, 1.0, 20):
+        assert max(n_ahead) == most
 
 
 @pytest.mark.parametrize(
@@ -329,4 +399,5 @@ def test_workers_send_one_message_a_level_where_trees_grow_by_level(n_leaves, ma
     alone, *_ = grown(X, gradient, hessian, shape=shape, min_child_samples=1)
     nodes, *_ = grown(X, gradient, hessian, total=total, shape=shape, min_child_samples=1)
     np.testing.assert_array_equal(nodes, alone)
-    assert [n // 2 for n, _ in messages[1:]] == sent  # of two blocks of features each
+    n_sent = [np.prod(shape[:-1]) for shape in messages[1:]]
+    assert [n // 2 for n in n_sent] == sent  # of two blocks of features each

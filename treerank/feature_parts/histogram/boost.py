@@ -6,7 +6,7 @@ import numba as nb
 import numpy as np
 
 from treerank.documents.rows import Rows
-from treerank.feature_parts.histogram import sampling
+from treerank.feature_parts.histogram import sampling, speculation
 from treerank.feature_parts.histogram.binning import Bins, bin_rows, by_column
 from treerank.feature_parts.histogram.forest import make_forest
 from treerank.feature_parts.histogram.grower import grow
@@ -31,7 +31,9 @@ def boost(part: Any, task: GrowthTask, bins: Bins, rules: TreeRules, groups: np.
     """
     earlier, progress, held_out = task.earlier, task.progress, task.validation_rows
     binned, scores = bin_rows(task.rows, bins), _earlier_scores(task, task.rows)
-    histograms = make_histograms(binned, PRECISIONS[part.precision][1], rules, task.rows.n_total)
+    n_spare = speculation.n_spare(rules) if task.rows.is_shard else 0
+    n_integers = PRECISIONS[part.precision][1]
+    histograms = make_histograms(binned, n_integers, rules, task.rows.n_total, n_spare)
     binned_by_column = by_column(binned, in_file=task.rows.is_batched)
     groups = np.take(groups, bins.columns["feature"], axis=1)  # in C order, as kernels expect
     data = Data(bins.columns, bins.zeros, groups, binned, binned_by_column, histograms)

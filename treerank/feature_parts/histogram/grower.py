@@ -14,9 +14,9 @@ it. Its histogram is then neither computed nor stored any more.
 
 Threads share the tasks of steps 1 and 2, and the thread that finishes the last task of step 2 does
 step 3, see ``tasks``. With several workers, a function adds the histograms of the smaller leaf over
-all workers before the search: by one message for each split, or for each level, whose leaves are
-all split and filled before they are searched. Sums of integers are exact in any order, so every
-worker then searches the same numbers and finds the same splits.
+all workers before the search, those of several leaves by one message: of all leaves of a level, or
+of leaves that will be split soon, see ``speculation``. Sums of integers are exact in any order, so
+every worker then searches the same numbers and finds the same splits.
 """
 
 import os
@@ -27,7 +27,7 @@ from functools import partial
 import numba as nb
 import numpy as np
 
-from treerank.feature_parts.histogram import splitter, tasks
+from treerank.feature_parts.histogram import speculation, splitter, tasks
 from treerank.feature_parts.histogram.histogram import fill
 from treerank.feature_parts.histogram.packing import Layout, unpack
 from treerank.feature_parts.histogram.partition import partition
@@ -48,8 +48,9 @@ _TOGETHER, _MOST_TOGETHER = 16, 24
 #: Yields the core to a thread that has taken a task and waits for a core.
 _give_way = os.sched_yield if hasattr(os, "sched_yield") else partial(time.sleep, 0)
 #: Kinds of steps. Histograms of several workers are added before ``_SEARCH``. ``_START`` has one
-#: empty task: when it is finished, the search of the root begins.
-_START, _PARTS, _FILL, _SEARCH, _END = range(5)
+#: empty task: when it is finished, the search of the root begins, or leaves that are ``planned``
+#: are split. ``_PLAN`` has none: leaves are planned after the threads have ended.
+_START, _PARTS, _FILL, _SEARCH, _PLAN, _END = range(6)
 
 
 def grow(
@@ -66,8 +67,7 @@ def grow(
     workers; None if there are no other workers. Returns the nodes, the root first, and an array
     that is 1 for each bin of a node that goes left.
     """
-    n_pairs = max(1, rules.num_leaves // 2) if rules.level_by_level else 1
-    tree = _new_tree(data, packed, layout, rows, total, n_pairs)
+    tree = _new_tree(data, packed, layout, rules, rows, total)
     step, settings = tree.step[0], splitter.record_of(layout, rules)
 
     def work(first: int, last: int) -> None:
@@ -82,6 +82,10 @@ def grow(
         in_parts(work, nb.get_num_threads())
         if total is not None and step["kind"] == _SEARCH:
             _add_histograms(total, tree)
+        elif step["kind"] == _PLAN:
+            _plan(tree, rules)
+    if step["speculates"]:
+        return speculation.true_tree(tree, rules.num_leaves, rows)
     n = step["n_nodes"]
     is_split = tree.nodes["column"][:n, None] >= 0
     return tree.nodes[:n].copy(), tree.splits["goes_left"][:n] * is_split
@@ -91,15 +95,17 @@ def _new_tree(
     data: Data,
     packed: np.ndarray,
     layout: Layout,
+    rules: TreeRules,
     rows: np.ndarray,
     total: Callable[[np.ndarray], np.ndarray] | None,
-    n_pairs: int,
 ) -> Growth:
-    """Return a tree that is only a root, with sums over the rows of all workers.
-
-    ``n_pairs`` is the largest number of pairs of leaves whose histograms are added in one message.
-    """
-    n_pairs = 0 if total is None else n_pairs
+    """Return a tree that is only a root, with sums over the rows of all workers."""
+    speculates = total is not None and not rules.level_by_level
+    n_pairs = max(1, rules.num_leaves // 2)  # of leaves whose histograms one message adds
+    if total is None:
+        n_pairs = 0
+    elif speculates:
+        n_pairs = 1 + speculation.n_spare(rules)
     n_most = 2 * len(data.histograms) - 1
     packed = packed if len(rows) == len(packed) else packed[rows]
     sums, of_rows = np.empty((3, 1)), np.array([column.sum() for column in packed.T])
@@ -112,7 +118,7 @@ def _new_tree(
     n_threads, n_blocks = nb.get_num_threads(), data.binned.shape[1]
     n_leaves, _, n_integers = data.histograms.shape
     n_filled = _n_parts(len(rows), packed, n_threads, n_blocks, n_leaves) + n_pairs
-    step = _START, 1, n_threads, total is not None, 0, 1, 0, 0, (0, -1)
+    step = _START, 1, n_threads, total is not None, speculates, 0, 1, 0, 0, 0, 0, (0, -1)
     return Growth(
         nodes,
         splits,
@@ -122,6 +128,7 @@ def _new_tree(
         best=np.zeros((n_threads, 2), dtype=SPLIT),
         filled=np.empty((n_filled, n_blocks, n_integers), dtype=np.int64),
         pairs=np.empty((n_pairs, 2), dtype=np.int64),
+        planned=np.empty(n_pairs, dtype=np.int64),
         buffers=np.empty((n_threads, _MOST_TOGETHER, n_integers), dtype=np.int64),
         step=np.array([step], dtype=STEP),
         counters=tasks.new_counters(),
@@ -136,8 +143,20 @@ def _add_histograms(total: Callable[[np.ndarray], np.ndarray], tree: Growth) -> 
     step = tree.step[0]
     histograms = tree.filled[len(tree.filled) - len(tree.pairs) :][: step["n_filled"]]
     is_open = tree.slots[tree.pairs[: step["n_filled"], 0]] >= 0
-    histograms[is_open] = total(histograms[is_open])
+    if is_open.all():
+        histograms[:] = total(histograms)
+    else:
+        histograms[is_open] = total(histograms[is_open])
     tree.counters[:] = tasks.new_counters(step["n_tasks"])
+
+
+def _plan(tree: Growth, rules: TreeRules) -> None:
+    """Plan the leaves whose histograms the next message adds, and open the task before them."""
+    step, leaves = tree.step[0], speculation.next_leaves(tree, rules)
+    tree.planned[: len(leaves)] = leaves
+    step["n_planned"], step["n_begun"] = len(leaves), 0
+    step["kind"] = _START if leaves else _END
+    tree.counters[:] = tasks.new_counters(1)
 
 
 @njit(error_model="numpy", nogil=True)
@@ -220,17 +239,20 @@ def _end_step(data, packed, settings, rows, tree):
         if step.searched < step.n_filled:
             return _search_pair(tree)
         step.n_filled = 0
-    while step.n_nodes < len(tree.nodes) and (step.n_filled == 0 or settings.level_by_level):
-        if step.kind != _START:
-            number = _next_leaf(tree, settings)  # of this level: leaves below are not searched yet
+    is_root, several = step.kind == _START and step.n_planned == 0, step.adds_up > 0
+    several = several and (settings.level_by_level or step.speculates > 0)
+    while step.n_nodes < len(tree.nodes) and (step.n_filled == 0 or several):
+        if not is_root:
+            number = _next_leaf(tree, settings)
             if number < 0:
                 break
             _split(number, data, settings, rows, tree)
-        step.kind = _FILL
+        step.kind, is_root = _FILL, False
         if _may_split_either(settings, tree):
             return _first_tasks(data, packed, tree)
-    step.kind, step.searched = (_SEARCH if step.n_filled else _END), 0
+    step.kind, step.searched = (_PLAN if step.speculates else _END), 0
     if step.n_filled:
+        step.kind = _SEARCH
         _search_pair(tree)
     return -1
 
@@ -300,9 +322,17 @@ def _keep_best(settings, tree):
 
 @register_jitable(error_model="numpy")
 def _next_leaf(tree, settings):
-    """Return the leaf to split next, the first of equal ones; -1 if no split gains."""
-    chosen, nodes, splits = -1, tree.nodes, tree.splits
-    for i in range(tree.step[0].n_nodes):
+    """Return the leaf to split next, the first of equal ones; -1 if no split gains.
+
+    Of a level, leaves below are not searched yet. If leaves are planned, it is the next of them.
+    """
+    chosen, nodes, splits, step = -1, tree.nodes, tree.splits, tree.step[0]
+    if step.speculates:
+        if step.n_begun == step.n_planned:
+            return chosen
+        step.n_begun += 1
+        return tree.planned[step.n_begun - 1]
+    for i in range(step.n_nodes):
         if nodes[i].column >= 0 or splits[i].gain == -np.inf:
             continue
         levels = (

@@ -31,12 +31,15 @@ NODE = np.dtype([(n, np.int64) for n in _INTEGERS] + [(n, np.float64) for n in _
 #: - n_nodes: number of nodes so far.
 #: - n_threads: number of threads.
 #: - adds_up: whether histograms are added up over workers before they are searched.
+#: - speculates: whether leaves are split before it is known that the tree needs it.
 #: - n_parts, n_tasks: number of parts of the rows, 0 or at least 2; number of tasks of the blocks.
 #: - n_filled: number of pairs of new leaves with histograms that wait for the search by workers.
 #: - searched: number of the pair that is searched.
+#: - n_planned, n_begun: number of leaves that are planned to be split, and of those that are split.
 #: - pair: the two new leaves, the smaller one first; the second one is -1 if the first is the root.
-_FIELDS = ("kind", "n_nodes", "n_threads", "adds_up", "n_parts", "n_tasks", "n_filled", "searched")
-STEP = np.dtype([(name, np.int64) for name in _FIELDS] + [("pair", np.int64, (2,))])
+_STEP = ("kind", "n_nodes", "n_threads", "adds_up", "speculates", "n_parts", "n_tasks")
+_PAIRS = ("n_filled", "searched", "n_planned", "n_begun")
+STEP = np.dtype([(name, np.int64) for name in (*_STEP, *_PAIRS)] + [("pair", np.int64, (2,))])
 
 
 class Data(NamedTuple):
@@ -68,17 +71,26 @@ class Growth(NamedTuple):
     #: A histogram for each part of the rows; then, with several workers, one for each of ``pairs``.
     filled: np.ndarray
     pairs: np.ndarray  # new leaves with histograms that are not searched yet; of shape (n_pairs, 2)
+    planned: np.ndarray  # leaves to split next, see ``speculation``
     buffers: np.ndarray  # histograms of some blocks for each task, which stay in its cache
     step: np.ndarray  # the step that threads are in
     counters: np.ndarray  # of its tasks, see ``tasks``
 
 
 def make_histograms(
-    binned: np.ndarray, n_integers: int, rules: TreeRules, n_rows: int | None = None
+    binned: np.ndarray,
+    n_integers: int,
+    rules: TreeRules,
+    n_rows: int | None = None,
+    n_spare: int = 0,
 ) -> np.ndarray:
-    """Return memory for the histograms of a tree's leaves; ``n_rows`` counts all workers' rows."""
+    """Return memory for the histograms of a tree's leaves, and of ``n_spare`` more.
+
+    ``n_rows`` counts the rows of all workers.
+    """
     n_rows, n_blocks = binned.shape[0] if n_rows is None else n_rows, binned.shape[1]
     n_leaves = min(rules.num_leaves, n_rows) if n_blocks else 1  # nothing varies
     if 0 < rules.max_depth < 31:
         n_leaves = min(n_leaves, 2**rules.max_depth)
+    n_leaves += n_spare if n_blocks else 0
     return np.empty((n_leaves, n_blocks, WIDTH * STRIDE * n_integers), dtype=np.int64)
