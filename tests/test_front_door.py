@@ -20,7 +20,7 @@ from treerank import NDCG, compare_scores
 from treerank.baselines import BASELINES
 from treerank.documents.queries import QueryGroups
 from treerank.feature_parts.registry import FEATURE_PARTS
-from treerank.lazy import exported, load_object
+from treerank.lazy import exported, load_object, needed_by
 from treerank.registry import RANKERS
 from treerank.renamed import RENAMED, RENAMED_MEMBERS, RENAMED_PARTS
 
@@ -57,16 +57,10 @@ def test_every_exported_name_is_there_once_with_an_example_that_runs(package):
             assert EXAMPLE.search(inspect.cleandoc(thing.__doc__ or "")), name
 
 
-def has_what_it_needs(path):
-    """Tell whether the extra of a name ``"module:object [package]"`` is installed."""
-    package = path.partition(" [")[2].rstrip("]")
-    return not package or find_spec(package) is not None
-
-
 @pytest.mark.parametrize("package", LAZY)
 def test_a_lazy_package_exports_what_type_checkers_read(package):
     module, table = importlib.import_module(package), exported(package)
-    present = [name for name, path in table.items() if has_what_it_needs(path)]
+    present = [name for name, path in table.items() if all(map(find_spec, needed_by(path)))]
     assert dir(module) == module.__all__ == present
     imports = [n for n in ast.parse(LAZY[package]).body if isinstance(n, ast.ImportFrom)]
     listed = {alias.name: line.module for line in imports for alias in line.names}
@@ -74,7 +68,7 @@ def test_a_lazy_package_exports_what_type_checkers_read(package):
     for line in imports:  # `as` the same name, or type checkers take it for private
         assert all(alias.asname == alias.name for alias in line.names)
     for name, path in table.items():
-        assert path.partition(" ")[0] == f"{listed[name]}:{name}"
+        assert path == f"{listed[name]}:{name}"
         assert getattr(module, name) is load_object(path)
 
 
@@ -103,7 +97,7 @@ def test_without_extras_all_other_names_are_there_for_help_and_for_a_star():
     done = run_python(WITHOUT_EXTRAS.replace("NAMES", repr([*LAZY])))
     assert not done.stderr
     for line, package in zip(done.stdout.splitlines(), LAZY, strict=True):
-        free = {name for name, path in exported(package).items() if not path.endswith("]")}
+        free = {name for name, path in exported(package).items() if not needed_by(path)}
         assert set(line.split()) == free | {package}
 
 

@@ -10,10 +10,10 @@ from treerank.evaluation.running import compare as compare
 from treerank.exports.exporting import export as export
 from treerank.feature_parts.ensemble import Ensemble as Ensemble
 from treerank.feature_parts.histogram.trees import HistogramTrees as HistogramTrees
-from treerank.feature_parts.networks.mlp import MLP as MLP  # torch
-from treerank.feature_parts.networks.soft_tree_part import SoftTrees as SoftTrees  # torch
+from treerank.feature_parts.networks.mlp import MLP as MLP
+from treerank.feature_parts.networks.soft_tree_part import SoftTrees as SoftTrees
 from treerank.feature_parts.trees.lightgbm import LightGBMTrees as LightGBMTrees
-from treerank.feature_parts.trees.xgboost import XGBoostTrees as XGBoostTrees  # xgboost
+from treerank.feature_parts.trees.xgboost import XGBoostTrees as XGBoostTrees
 from treerank.files.checkpoint import checkpointing as checkpointing
 from treerank.forests.reading import read_forest as read_forest
 from treerank.metrics.graded_metrics import NDCG as NDCG

@@ -1,7 +1,7 @@
 """Lazy names: objects written ``"module:object"``, whose modules are imported when asked for.
 
-So a package may export what needs torch without importing it. Such an object is written
-``"module:object [torch]"``, with the package that it needs.
+So a package may export what needs torch without importing it. What a package exports stands once,
+in its ``__init__.pyi``, which type checkers read, too.
 """
 
 import re
@@ -23,10 +23,18 @@ EXTRAS = {
     "torch": "torch",
     "xgboost": "xgboost",
 }
+#: Packages that these modules, and modules below them, need, and that are no dependencies.
+_NEEDED = {
+    "treerank.baselines.neural": "torch",
+    "treerank.distributed": "xgboost",
+    "treerank.feature_parts.any_model.modules": "torch",
+    "treerank.feature_parts.networks": "torch",
+    "treerank.feature_parts.trees.xgboost": "xgboost",
+}
 
 
 def load_object(path: str) -> Any:
-    """Return the object that ``"module:object"`` or ``"module:object [package]"`` names.
+    """Return the object that ``"module:object"`` names.
 
     An error says how to install a package that is an extra of this one and is not there.
 
@@ -35,16 +43,21 @@ def load_object(path: str) -> Any:
     >>> load_object("math:sqrt")(4.0)
     2.0
     """
-    module, name, _ = _parts(path)
+    module, _, name = path.partition(":")
     with naming_the_extra(name):
         return getattr(import_module(module), name)
 
 
-def _parts(path: str) -> tuple[str, str, str]:
-    """Return the module, the object, and the package it needs, or nothing."""
-    where, _, needed = path.partition(" [")
-    module, _, name = where.partition(":")
-    return module, name, needed.rstrip("]")
+def needed_by(path: str) -> set[str]:
+    """Return the packages that ``"module:object"`` needs and that may be missing.
+
+    Examples
+    --------
+    >>> needed_by("treerank.feature_parts.networks.mlp:MLP")
+    {'torch'}
+    """
+    module = path.partition(":")[0]
+    return {_NEEDED[name] for name in _NEEDED if f"{module}.".startswith(f"{name}.")}
 
 
 @contextmanager
@@ -73,8 +86,7 @@ def naming_the_extra(importer: str) -> Iterator[None]:
 def exported(package: str) -> dict[str, str]:
     """Return the names that a package exports, in order, and the object that each stands for.
 
-    Its file ``__init__.pyi`` lists them, which type checkers read, too. Each line is ``from module
-    import Name as Name``; a comment behind it names the package that the module needs, if any.
+    Its file ``__init__.pyi`` lists them, in lines ``from module import Name as Name``.
 
     Examples
     --------
@@ -83,11 +95,8 @@ def exported(package: str) -> dict[str, str]:
     'treerank.rankers.ranker:Ranker'
     """
     stub = Path(str(sys.modules[package].__file__)).with_suffix(".pyi").read_text("utf-8")
-    lines = re.findall(r"^from (\S+) import (\w+) as \w+(?:  # (\w+))?$", stub, re.MULTILINE)
-    named = {
-        name: f"{module}:{name}" + f" [{needed}]" * bool(needed) for module, name, needed in lines
-    }
-    return dict(sorted(named.items()))
+    lines = re.findall(r"^from (\S+) import (\w+) as ", stub, re.MULTILINE)
+    return dict(sorted((name, f"{module}:{name}") for module, name in lines))
 
 
 def lazy_names(package: str) -> tuple[list[str], Callable[[str], Any], Callable[[], list[str]]]:
@@ -104,9 +113,9 @@ def lazy_names(package: str) -> tuple[list[str], Callable[[str], Any], Callable[
     (True, 'Ranker', 'treerank.rankers.head')
     """
     table = exported(package)
-    needs = {name: _parts(path)[2] for name, path in table.items()}
-    missing = {needed for needed in set(needs.values()) if needed and not find_spec(needed)}
-    names = [name for name, needed in needs.items() if needed not in missing]
+    needed = {name: needed_by(path) for name, path in table.items()}
+    missing = {package for package in set().union(*needed.values()) if not find_spec(package)}
+    names = [name for name in table if not needed[name] & missing]
 
     def get(name: str) -> Any:
         if name in RENAMED.get(package, {}):

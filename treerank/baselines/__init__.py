@@ -1,7 +1,7 @@
 """Baselines: the rankers of the literature, and the base classes that they derive from.
 
-To add a ranker, write its module and list it in ``__init__.pyi``; ``# torch`` says that its module
-imports torch. A module is imported only when its ranker is asked for.
+To add a ranker, write its module and list it in ``__init__.pyi``. A module is imported only when
+its ranker is asked for.
 """
 
 from treerank.lazy import exported, lazy_names

@@ -11,14 +11,14 @@ from treerank.baselines.linear.prank import LargeMarginPRank as LargeMarginPRank
 from treerank.baselines.linear.prank import PRank as PRank
 from treerank.baselines.linear.prank import QuadraticPRank as QuadraticPRank
 from treerank.baselines.linear.ranksvm import RankSVM as RankSVM
-from treerank.baselines.neural.listnet import ListNet as ListNet  # torch
-from treerank.baselines.neural.listnet import ListNetStar as ListNetStar  # torch
-from treerank.baselines.neural.neural_ranker import NeuralRanker as NeuralRanker  # torch
-from treerank.baselines.neural.ranknet import LambdaRank as LambdaRank  # torch
-from treerank.baselines.neural.ranknet import RankNet as RankNet  # torch
-from treerank.baselines.neural.ranknet import RankNetStar as RankNetStar  # torch
-from treerank.baselines.neural.rankprop import RankProp as RankProp  # torch
-from treerank.baselines.neural.sortnet import SortNet as SortNet  # torch
+from treerank.baselines.neural.listnet import ListNet as ListNet
+from treerank.baselines.neural.listnet import ListNetStar as ListNetStar
+from treerank.baselines.neural.neural_ranker import NeuralRanker as NeuralRanker
+from treerank.baselines.neural.ranknet import LambdaRank as LambdaRank
+from treerank.baselines.neural.ranknet import RankNet as RankNet
+from treerank.baselines.neural.ranknet import RankNetStar as RankNetStar
+from treerank.baselines.neural.rankprop import RankProp as RankProp
+from treerank.baselines.neural.sortnet import SortNet as SortNet
 from treerank.baselines.stump_ranker import FRank as FRank
 from treerank.baselines.stump_ranker import RankBoost as RankBoost
 from treerank.baselines.stump_ranker import StumpRanker as StumpRanker

@@ -1,2 +1,2 @@
-from treerank.distributed.fitting import fit as fit  # xgboost
-from treerank.distributed.fitting import predict as predict  # xgboost
+from treerank.distributed.fitting import fit as fit
+from treerank.distributed.fitting import predict as predict
