@@ -5,13 +5,14 @@ import distributed
 import numpy as np
 import pytest
 from ranking_sample import make_ranking_sample
+from s3_server import s3_server
 from worker_fits import assert_equal_fits, frame_of
 
 from treerank import HistogramTrees, TreeDirectRanker
 from treerank.distributed import fit, predict
 
 pytest.importorskip("s3fs")
-moto_server = pytest.importorskip("moto.server")
+pytest.importorskip("moto.server")
 
 pytestmark = [pytest.mark.nightly, pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
 
@@ -22,26 +23,16 @@ LOCAL |= {"dashboard_address": "127.0.0.1:0", "host": "127.0.0.1"}
 
 
 def test_workers_read_from_an_object_store_with_folders_of_hive():
-    import s3fs
-
-    server = moto_server.ThreadedMotoServer(ip_address="127.0.0.1", port=0)
-    server.start()
-    try:
-        address = f"http://127.0.0.1:{server.get_host_and_port()[1]}"
-        options = {"key": "a", "secret": "b", "client_kwargs": {"endpoint_url": address}}
-        files = s3fs.S3FileSystem(**options)
-        files.mkdir("bucket")
+    with s3_server("frames") as (_, files, options):
         for day in range(3):
             for part in range(4):
                 rows = FRAME[np.arange(len(FRAME)) % 12 == 4 * day + part]
-                with files.open(f"bucket/train/day={day}/part-{part}.parquet", "wb") as file:
+                with files.open(f"frames/train/day={day}/part-{part}.parquet", "wb") as file:
                     rows.to_parquet(file)
         with distributed.LocalCluster(**LOCAL) as cluster, distributed.Client(cluster):
-            train = dd.read_parquet("s3://bucket/train/", storage_options=options)
+            train = dd.read_parquet("s3://frames/train/", storage_options=options)
             ranker = TreeDirectRanker(HistogramTrees(n_estimators=4, n_jobs=1), random_state=0)
             fitted = fit(ranker, train, drop="day")
             assert len(predict(fitted, train)) == len(FRAME)
-    finally:
-        server.stop()
     features = FRAME.drop(columns=["label", "query"])
     assert_equal_fits(fitted, ranker.fit(features, FRAME["label"], FRAME["query"]))

@@ -13,6 +13,7 @@ from treerank.cli import options as shared
 from treerank.cli.console import Reporter, print_table
 from treerank.cli.memory import Memory, score_data
 from treerank.files.archive import is_archive
+from treerank.files.object_stores import shown
 from treerank.metrics.judged import judged_share, warn_of_unjudged
 from treerank.metrics.registry import BESIDE, METRICS, get_metric
 
@@ -62,7 +63,7 @@ def evaluate(
         means = {m.name: m(y, scores, qid) for m in chosen}
     rows = dict(zip(queries, zip(*columns.values(), strict=True), strict=True)) if per_query else {}
     if as_json:
-        about: dict[str, Any] = {"model": str(model), "data": str(path)}
+        about: dict[str, Any] = {"model": str(model), "data": shown(path)}
         about |= {"documents": len(y), "queries": len(queries)}
         about["metrics"] = _by_metric(means, means.values())
         if per_query:

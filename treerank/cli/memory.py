@@ -25,6 +25,7 @@ from treerank.documents.queries import joined_ids
 from treerank.documents.ranking_data import Batches, RankingData, rows_at_once
 from treerank.documents.reading import read_documents
 from treerank.documents.training_queries import TrainingQueries, warn_of_seen_queries
+from treerank.files.object_stores import shown
 
 #: A batch, with its copies, may take so small a share of the memory.
 _BATCHES_IN_MEMORY = 100
@@ -103,13 +104,13 @@ def _scored_data(
         data = read_for(ranker, reporter, path, **options)
         return scored(data.X), data
     scores, parts = [], []
-    with reporter.step(f"scoring {path}") as step:
+    with reporter.step(f"scoring {shown(path)}") as step:
         for part in in_batches(path, memory, **width_for(ranker, path), **options):
             scores.append(scored(part.X))
             parts.append(replace(part, X=None))
         y = np.concatenate([part.y for part in parts])
         qid = joined_ids([part.qid for part in parts])
-        step.done = f"scored {path}: {size_of(y, qid)}"
+        step.done = f"scored {shown(path)}: {size_of(y, qid)}"
     columns = [[getattr(part, name) for part in parts] for name in ("comments", "documents")]
     text_columns = [None if column[0] is None else joined_ids(column) for column in columns]
     return np.concatenate(scores), RankingData(None, y, qid, *text_columns)

@@ -17,6 +17,7 @@ from treerank.documents.queries import QueryGroups
 from treerank.documents.ranking_data import RankingData
 from treerank.files.archive import is_archive
 from treerank.files.compression import STANDARD_INPUT
+from treerank.files.object_stores import as_url, shown
 from treerank.files.replaced import check_output
 from treerank.forests.reading import READERS, read_forest
 from treerank.metrics.registry import get_metric
@@ -101,7 +102,10 @@ def metric_option(panel: str, help: str) -> Any:
 
 
 _MODEL = f"Model that `treerank fit` wrote, or trees of {', '.join(sorted(READERS))}."
-DATA_HELP = f"Data file, folder of Parquet files, or - for LETOR rows on stdin: {format_names()}."
+DATA_HELP = (
+    "Data file, folder of Parquet files, URL of either such as s3://bucket/train, or - for LETOR "
+    f"rows on stdin: {format_names()}."
+)
 ModelFile = Annotated[Path, typer.Argument(help=_MODEL)]
 DataFile = Annotated[Path, typer.Argument(help=DATA_HELP)]
 Sparse = Annotated[bool, option(DATA, "Keep very many features sparse.", "--sparse")]
@@ -151,6 +155,8 @@ def width_of(path: Path, n_features: int, names: Iterable[str] | None) -> dict[s
 
 def check_written(path: Path, *read: Path | None) -> None:
     """Refuse before any work a file that cannot be written, or that the command reads."""
+    if as_url(path) is not None:
+        raise ValueError(f"{shown(path)}: files are written to this machine only.")
     if str(path) == STANDARD_INPUT:
         raise ValueError(f"{path}: is standard input; a file to write needs a name.")
     check_output(path)
@@ -163,10 +169,10 @@ def check_written(path: Path, *read: Path | None) -> None:
 
 def read_data(reporter: Reporter, path: Path, **options: Any) -> RankingData:
     """Read a data file and show its size."""
-    with reporter.step(f"reading {path}") as step:
+    with reporter.step(f"reading {shown(path)}") as step:
         data = read_ranking_data(path, **options)
         n_features = counted(data.X.shape[1], "feature")
-        step.done = f"read {path}: {size_of(data.y, data.qid)}, {n_features}"
+        step.done = f"read {shown(path)}: {size_of(data.y, data.qid)}, {n_features}"
     return data
 
 

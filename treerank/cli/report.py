@@ -9,6 +9,7 @@ from treerank.cli.memory import score_data
 from treerank.cli.rank import document_names
 from treerank.clicks.tables import named_columns
 from treerank.documents.columns import as_frame
+from treerank.files.object_stores import shown
 from treerank.reports.reporting import report as make_report
 
 PAGE = Path("report.html")
@@ -83,7 +84,7 @@ def report(
             metrics=metric or (),
             document_names=document_names(test),
             title=f"{model.name} on {data.name}",
-            about={name: str(path) for name, path in files.items() if path is not None},
+            about={name: shown(path) for name, path in files.items() if path is not None},
             n_examples=examples,
             random_state=random_state,
         )

@@ -91,7 +91,7 @@ def csv_as_parquet(
     columns, misread = [], []
     for name, column in zip(table.column_names, table.columns, strict=True):
         if name in ids:
-            column = _plain(column)
+            column = plain_ids(column)
         elif is_used(name):
             column = _pointed(path, delimiter, name, column) if delimiter == ";" else column
             _check_column(path, delimiter, name, column, is_label=name == label)
@@ -162,7 +162,7 @@ def _delimiter_in(path):
     return usual if usual.encode() in first else next(alternatives, usual)
 
 
-def _plain(ids):
+def plain_ids(ids: Any) -> Any:
     """Return ids as integers if all of them are plain ones, and unchanged otherwise."""
     trimmed = compute.utf8_trim_whitespace(ids)
     for kind, plain in _PLAIN.items():

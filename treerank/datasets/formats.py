@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from treerank.checks import quote
 from treerank.documents.ranking_data import Batches, RankingData
+from treerank.files.object_stores import as_url, shown
 from treerank.lazy import load_object
 
 
@@ -34,7 +35,7 @@ PARQUET = FileFormat(
     "treerank.datasets.parquet:read_parquet",
     "treerank.datasets.parquet:parquet_batches",
     "treerank.datasets.parquet:write_parquet_batches",
-    ("label", "query", "features", "document", "drop", "comments"),
+    ("label", "query", "features", "document", "drop", "comments", "days_since", "filesystem"),
 )
 #: The format of each suffix; a file with any other suffix is read as a LETOR file.
 FORMATS = {".txt": LETOR, ".txt.gz": LETOR, ".parquet": PARQUET}
@@ -44,14 +45,19 @@ FORMATS |= dict.fromkeys((".csv", ".csv.gz", ".tsv", ".tsv.gz"), PARQUET)
 def format_of(path: str | Path) -> FileFormat:
     """Return the format of a file by the suffix of its name; the longest suffix decides.
 
-    A folder of files has the format of the first of them.
+    A folder of Parquet files has their format, and so has a URL without a suffix.
     """
-    name = str(path).lower()
+    url = as_url(path)
+    name = (str(path) if url is None else shown(url)).lower()
     matches = [suffix for suffix in FORMATS if name.endswith(suffix)]
     if matches:
         return FORMATS[max(matches, key=len)]
-    is_folder = Path(path).is_dir() and any(Path(path).glob("*.parquet"))
-    return PARQUET if is_folder else LETOR
+    if url is not None:
+        return PARQUET
+    if not Path(path).is_dir():
+        return LETOR
+    has_parquet = load_object("treerank.datasets.parquet_folders:has_parquet")
+    return PARQUET if has_parquet(path) else LETOR
 
 
 def format_to_write(path: str | Path) -> FileFormat:
@@ -102,7 +108,7 @@ def read_ranking_data(path: str | Path, **options: Any) -> RankingData:
     >>> X, y, qid
     (array([[0.5, 3. ]]), array([2.]), array([7]))
     """
-    file_format = format_of(path)
+    file_format = PARQUET if options.get("filesystem") is not None else format_of(path)
     checked = _checked_options(
         options, file_format.options, f"a file of format {file_format.name}", path
     )
@@ -116,7 +122,7 @@ def read_batches(path: str | Path, *, batch_size: int | None = None, **options: 
     Parameters
     ----------
     path : str or path
-        File to read.
+        File or folder to read, or the URL of one in an object store.
     batch_size : int, default=None
         About how many rows a batch has; ``None`` is as many as have four million numbers.
     **options
@@ -135,7 +141,7 @@ def read_batches(path: str | Path, *, batch_size: int | None = None, **options: 
     >>> [batch.y for batch in read_batches(path)]
     [array([2.])]
     """
-    file_format = format_of(path)
+    file_format = PARQUET if options.get("filesystem") is not None else format_of(path)
     names = [name for name in file_format.options if name not in ("sparse", "dtype")]
     checked = _checked_options(options, names, f"batches of a {file_format.name} file", path)
     batches: Batches = load_object(file_format.batch_reader)(path, batch_size=batch_size, **checked)

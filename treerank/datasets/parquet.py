@@ -1,7 +1,8 @@
 """Parquet, CSV and TSV files: a column for the label, one for the query, one for each feature.
 
-A path is a file or a folder of Parquet files with the same columns. Numbers become floats, and
-missing values become NaN. Columns of text and of categories stay what they are. A column
+A path is a file or a folder of Parquet files with the same columns, on this machine or in an object
+store; folders in it may be named by columns, as ``year=2026``. Numbers become floats, and missing
+values become NaN. Columns of text and of categories stay what they are. A column
 ``document`` holds ids of documents, and ``comment`` comments as in LETOR files. The index of
 a pandas data frame is no feature, and neither are other columns named ``label`` or ``query``.
 """
@@ -42,6 +43,7 @@ def read_parquet(
     drop: Sequence[str] | str = (),
     comments: bool = False,
     days_since: str | date | None = None,
+    filesystem: Any = None,
 ) -> RankingData:
     """Read a Parquet, CSV or TSV file, or a folder of Parquet files.
 
@@ -49,7 +51,10 @@ def read_parquet(
     ----------
     path : str or path
         File, or folder with files ``*.parquet``, which are read in the order of their names. CSV
-        and TSV files end in ``.csv``, ``.tsv``, ``.csv.gz`` or ``.tsv.gz``.
+        and TSV files end in ``.csv``, ``.tsv``, ``.csv.gz`` or ``.tsv.gz``. Folders within it that
+        are named as in Hive, ``year=2026/month=01``, are read, too: their names become columns of
+        numbers, dates or text. Parquet files may be in an object store, as
+        ``"s3://bucket/train/"``.
     label : str or None, default="label"
         Column of the relevance, of numbers; missing ones, and all with ``None``, are NaN: nobody
         has judged those documents.
@@ -68,6 +73,8 @@ def read_parquet(
     days_since : str or date, default=None
         Makes features of columns of dates and times: the days since this date, with fractions;
         missing ones are NaN. Times without a zone are taken for UTC. ``None`` refuses them.
+    filesystem : file system of pyarrow or of fsspec, default=None
+        File system that holds ``path``. ``None`` is the one that its URL names, or this machine.
 
     Returns
     -------
@@ -91,8 +98,9 @@ def read_parquet(
     >>> X.column_names, y, qid
     (['feature_1', 'feature_2'], array([2., 0.]), array(['q7', 'q7'], dtype='<U2'))
     """
-    files = _opened(path, label, query, features, document, drop, comments, days_since)
-    return _data(files, comments, files.n_rows, files.columns)
+    columns = label, query, features, document, drop
+    files = _opened(path, *columns, comments, days_since, filesystem)
+    return _data(files, comments, files.n_rows, files.pieces(_names_read(files)))
 
 
 def read_csv(path: str | Path, **options: Any) -> RankingData:
@@ -127,6 +135,7 @@ def parquet_batches(
     drop: Sequence[str] | str = (),
     comments: bool = False,
     days_since: str | date | None = None,
+    filesystem: Any = None,
     batch_size: int | None = None,
     share: tuple[int, int] = (0, 1),
 ) -> Batches:
@@ -142,11 +151,12 @@ def parquet_batches(
     >>> [batch.y for batch in parquet_batches(path, batch_size=2)]
     [array([2., 0.]), array([1.])]
     """
-    files = _opened(path, label, query, features, document, drop, comments, days_since)
+    columns = label, query, features, document, drop
+    files = _opened(path, *columns, comments, days_since, filesystem)
     return Batches(partial(_batches, files, comments, batch_size, share))
 
 
-def _opened(path, label, query, features, document, drop, comments, days_since):
+def _opened(path, label, query, features, document, drop, comments, days_since, filesystem):
     """Open files; refuse a column that would be two things."""
     roles = {"label": label, "query": query, "document": document}
     for (role, name), (other, other_name) in combinations(roles.items(), 2):
@@ -159,7 +169,7 @@ def _opened(path, label, query, features, document, drop, comments, days_since):
             raise ValueError(f"{rule}; got {name!r}.")
         if count > 1:
             raise ValueError(f"features must name a column once; got {name!r} {count} times.")
-    settings = {"comments": comments, "days_since": days_since}
+    settings = {"comments": comments, "days_since": days_since, "filesystem": filesystem}
     return ParquetFiles.open(path, label, query, features, document, drop, **settings)
 
 
@@ -168,26 +178,34 @@ def _batches(files, comments, batch_size, share):
 
     ``comments`` says whether to keep comments; ``share`` is ``(number, of)``.
     """
-    special = [files.label, files.query, files.document, files.comment]
-    names = [*files.features, *(name for name in special if name is not None)]
+    names = _names_read(files)
     for table in files.batches(names, batch_size or rows_at_once(len(files.features)), share):
-        yield _data(files, comments, len(table), partial(map, table.column))
+        yield _data(files, comments, len(table), [(0, table)])
 
 
-def _data(files, comments, n_rows, read):
-    """Return rows, given a function that yields columns by their names."""
+def _names_read(files: ParquetFiles) -> list[str]:
+    """Return the columns that data are made of."""
+    special = [files.label, files.query, files.document, files.comment]
+    return [*dict.fromkeys(name for name in [*special, *files.features] if name is not None)]
+
+
+def _data(
+    files: ParquetFiles, comments: bool, n_rows: int, pieces: Iterable[tuple[int, pa.Table]]
+) -> RankingData:
+    """Return data, given their columns in pieces, each with the number of its first row."""
+    X, columns = _features_and_columns(files, n_rows, pieces)
     first, notes = next(iter(files.files)), None
     y, qid, ids = np.full(n_rows, np.nan), np.zeros(n_rows, dtype=np.int64), None
     if files.label is not None:
-        y = as_floats(next(read([files.label])), np.float64)
+        y = as_floats(columns[files.label], np.float64)
     if files.query is not None:
-        qid = as_ids(first, files.query, next(read([files.query])))
+        qid = as_ids(first, files.query, columns[files.query])
     if files.document is not None:
-        ids = as_ids(first, files.document, next(read([files.document])))
+        ids = as_ids(first, files.document, columns[files.document])
     if comments:
-        texts = next(read([files.comment])).to_pylist() if files.comment else [""] * n_rows
+        texts = columns[files.comment].to_pylist() if files.comment else [""] * n_rows
         notes = np.array([text or "" for text in texts], dtype=object)
-    return RankingData(_table(files, read(files.features), n_rows), y, qid, notes, ids)
+    return RankingData(X, y, qid, notes, ids)
 
 
 def write_parquet(
@@ -264,22 +282,37 @@ def write_parquet_batches(
                 writer.close()
 
 
-def _table(files: ParquetFiles, columns: Iterable[pa.ChunkedArray], n_rows: int) -> pa.Table:
-    """Return columns as a table whose numbers are in one matrix."""
+def _features_and_columns(
+    files: ParquetFiles, n_rows: int, pieces: Iterable[tuple[int, pa.Table]]
+) -> tuple[pa.Table, dict[str, pa.ChunkedArray]]:
+    """Return the features, whose numbers are in one matrix, and the columns that are no numbers."""
     numbers = [name for name in files.features if is_number(files.schema.field(name).type)]
     column_of = {name: number for number, name in enumerate(numbers)}
-    matrix, by_name = None, {}
-    for name, column in zip(files.features, columns, strict=True):
-        if name not in column_of:
-            text = is_text(column.type)
-            by_name[name] = column.cast(pa.large_string()) if text else column.unify_dictionaries()
-            continue
+    special = {files.label, files.query, files.document, files.comment}
+    matrix: Any = None
+    chunks: dict[str, list[pa.Array]] = {}
+    for first_row, table in pieces:
         if matrix is None:  # a column has been read: the file has as many rows as it says
             matrix = np.empty((n_rows, len(numbers)), dtype=files.dtype, order="F")
-        values = matrix[:, column_of[name]]
-        _fill(values, column)
-        by_name[name] = pa.array(values)  # a view
-    return pa.table(by_name)
+        for name, column in zip(table.column_names, table.columns, strict=True):
+            if name in column_of:
+                _fill(matrix[first_row : first_row + len(column), column_of[name]], column)
+            if name in special or name not in column_of:
+                is_feature = name not in special and is_text(column.type)
+                column = column.cast(pa.large_string()) if is_feature else column
+                chunks.setdefault(name, []).extend(column.chunks)
+        del table, column  # before the next piece is read
+    columns = {name: pa.chunked_array(arrays) for name, arrays in chunks.items()}
+    by_name = {}
+    for name in files.features:
+        if name in column_of:
+            by_name[name] = pa.array(matrix[:, column_of[name]])  # a view
+            continue
+        text = is_text(columns[name].type)
+        by_name[name] = (
+            columns[name].cast(pa.large_string()) if text else columns[name].unify_dictionaries()
+        )
+    return pa.table(by_name), columns
 
 
 def _fill(values, column):

@@ -1,15 +1,19 @@
 """Parquet files: the columns of one file, or of a folder of files with the same columns.
 
-A CSV file is read as a Parquet file in memory. Errors are ``ValueError`` with the name of the file
+Names of folders may be values of columns, as in ``year=2026``. A CSV file is read as a Parquet
+file in memory. Errors are ``ValueError`` with the name of the file
 and, where there is one, of the column. A file that is not whole is such an error, too. Rows are
 counted from 0.
 """
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
+from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any, Self
 
@@ -21,31 +25,57 @@ from pyarrow import compute, types
 from treerank.checks import quote
 from treerank.datasets.csv_files import column_error, csv_as_parquet, csv_header, is_csv
 from treerank.datasets.letor_parser import LONGEST_QID
+from treerank.datasets.parquet_folders import Source, sources_of
 from treerank.documents.columns import ID_NAMES
 from treerank.files.compression import is_regular_file
+from treerank.files.object_stores import text_in_store
 from treerank.numerics.threads import threads_allowed
 from treerank.spelling import has_spelling, spelled
 
 #: Columns of these names are features only if ``features`` names them.
 RESERVED = ("label", "query", "comment", "document")
-#: Bytes of a column that are buffered while a file is read in batches.
-_BUFFER_SIZE = 2**18
 #: Approximate size in bytes of the columns that are read at a time, besides the matrix itself.
 _GROUP_BYTES = 2**25
 _OTHER_NAMES = " The name of a CSV file ends in .csv or .tsv, that of a LETOR file in .txt."
 _ERRORS = (pa.ArrowException, OSError, ValueError, KeyError)
+#: Files of an object store whose metadata are read at the same time.
+_AT_ONCE = 16
 
 
 @dataclass(frozen=True, eq=False)
 class _Part:
-    """A file that is open only while it is read: a folder may hold more than may be open."""
+    """A file that is open only while it is read: a folder may hold more than may be open.
 
-    source: Any
+    ``other_types`` are the types of columns of all files, where those of this file differ.
+    """
+
+    source: Source
     metadata: pq.FileMetaData
     schema: pa.Schema
+    other_types: Mapping[str, pa.DataType] = field(default_factory=dict)
 
-    def opened(self) -> pq.ParquetFile:
-        return _parquet_file(self.source, metadata=self.metadata)
+    @property
+    def n_rows(self) -> int:
+        return self.metadata.num_rows
+
+    def in_file(self, names: Iterable[str]) -> list[str]:
+        """Return the columns that are read from the file, and not from the names of its folders."""
+        return [name for name in dict.fromkeys(names) if name not in self.source.folder_values]
+
+    def completed(self, table: pa.Table, names: Iterable[str], n_rows: int) -> pa.Table:
+        """Return columns that were read, in order and with those of the folders."""
+        names = [*dict.fromkeys(names)]
+        if not self.source.folder_values and not self.other_types:
+            return table.select(names)  # one that is missing is an error
+        columns = {}
+        for name in names:
+            if name in self.source.folder_values:
+                columns[name] = pa.repeat(self.source.folder_values[name], n_rows)
+                continue
+            columns[name] = table.column(name)
+            if name in self.other_types:
+                columns[name] = columns[name].cast(self.other_types[name])
+        return pa.table(columns)
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,6 +104,7 @@ class ParquetFiles:
         arguments: Mapping[str, str] | None = None,
         ids: Collection[str] | None = None,
         days_since: str | date | None = None,
+        filesystem: Any = None,
     ) -> Self:
         """Open a file, or the files ``*.parquet`` of a folder in the order of their names.
 
@@ -91,14 +122,10 @@ class ParquetFiles:
             is_feature = name not in dropped and (chosen is None or name in chosen)
             return is_feature or name in (label, query, document)
 
-        files = {
-            part: _part(part, id_columns, is_used, label) for part in map(str, _paths(Path(path)))
-        }
-        first = next(iter(files))
-        schema = files[first].schema
-        for part, file in files.items():
-            _check_names(part, file.schema)
-            _check_same(part, file.schema, first, schema)
+        sources = sources_of(path, filesystem, id_columns)
+        files = _parts(sources, id_columns, is_used, label)
+        first = sources[0].name
+        files, schema = _in_same_types(files)
         if chosen is None:
             other = {*RESERVED, label, query, document, *_index_columns(schema)}
             chosen = [name for name in schema.names if name not in other]
@@ -121,7 +148,7 @@ class ParquetFiles:
     @property
     def n_rows(self) -> int:
         """Number of rows of all files."""
-        return sum(file.metadata.num_rows for file in self.files.values())
+        return sum(file.n_rows for file in self.files.values())
 
     @property
     def dtype(self) -> type[np.floating]:
@@ -132,21 +159,31 @@ class ParquetFiles:
         return np.float32 if exact and any(map(types.is_floating, numbers)) else np.float64
 
     def columns(self, names: Sequence[str]) -> Iterator[pa.ChunkedArray]:
-        """Yield whole columns, read in groups of about ``_GROUP_BYTES`` bytes.
-
-        Opening a file parses the metadata of all its columns, so each is opened once per group.
-        """
+        """Yield whole columns, read in groups of about ``_GROUP_BYTES`` bytes."""
         n_threads = threads_allowed()
-        for group in self._column_groups(names, n_threads):
+        for group in self._column_groups(names, self.n_rows, n_threads):
             tables = [self._read(path, group, n_threads > 1) for path in self.files]
             for name in group:
                 chunks = [chunk for table in tables for chunk in table.column(name).chunks]
                 yield pa.chunked_array(chunks)
             del tables, chunks  # before the next group is read
 
-    def _column_groups(self, names: Sequence[str], n_threads: int) -> Iterator[list[str]]:
+    def pieces(self, names: Iterable[str]) -> Iterator[tuple[int, pa.Table]]:
+        """Yield columns of some rows, of about ``_GROUP_BYTES`` bytes, and their first row.
+
+        One file after the other: opening a file parses the metadata of all its columns.
+        """
+        n_threads, first_row = threads_allowed(), 0
+        for path, file in self.files.items():
+            for group in self._column_groups(names, file.n_rows, n_threads):
+                yield first_row, self._read(path, group, n_threads > 1)
+            first_row += file.n_rows
+
+    def _column_groups(
+        self, names: Iterable[str], n_rows: int, n_threads: int
+    ) -> Iterator[list[str]]:
         """Yield groups of columns to read together: one for each thread, or more small ones."""
-        group, n_bytes, n_rows = list[str](), 0, self.n_rows
+        group, n_bytes = list[str](), 0
         for name in names:
             column_bytes = n_rows * _cell_bytes(self.schema.field(name).type)
             if len(group) >= n_threads and n_bytes + column_bytes > _GROUP_BYTES:
@@ -160,10 +197,11 @@ class ParquetFiles:
     def _read(self, path: str, names: list[str], use_threads: bool) -> pa.Table:
         """Return columns of one file."""
         file = self.files[path]
-        with naming_file(path), file.opened() as opened:
-            table = opened.read(columns=names, use_threads=use_threads)
-            table = table.select([*dict.fromkeys(names)])  # one that is missing is an error
-        _check_length(path, len(table), file.metadata.num_rows)
+        with naming_file(path), file.source.opened(file.metadata) as opened:
+            table = opened.read(columns=file.in_file(names), use_threads=use_threads)
+            n_rows = len(table) if table.num_columns else file.n_rows
+            table = file.completed(table, names, n_rows)
+        _check_length(path, len(table), file.n_rows)
         self._check_values(path, table)
         return self._in_days(table)
 
@@ -176,11 +214,16 @@ class ParquetFiles:
             n_rows, n_groups = 0, file.metadata.num_row_groups
             groups = list(range((number - n_before) % of, n_groups, of))
             n_before += n_groups
-            with naming_file(path), file.opened() as opened:
-                for batch in opened.iter_batches(
-                    batch_size, groups, columns=names, use_threads=use_threads
+            # What is read from a store is fetched whole before its first row: one group at a time.
+            runs = [groups] if file.source.store is None else [[group] for group in groups]
+            with naming_file(path), file.source.opened(file.metadata) as opened:
+                columns = file.in_file(names)
+                for batch in chain.from_iterable(
+                    opened.iter_batches(batch_size, run, columns=columns, use_threads=use_threads)
+                    for run in runs
                 ):
-                    table = pa.Table.from_batches([batch]).select([*dict.fromkeys(names)])
+                    table = pa.Table.from_batches([batch])
+                    table = file.completed(table, names, batch.num_rows)
                     self._check_values(path, table, n_rows)
                     n_rows += len(table)
                     yield self._in_days(table)
@@ -282,9 +325,9 @@ def column_names(path: str | Path) -> list[str]:
     """
     if is_csv(path):
         return csv_header(Path(path))
-    first = _paths(Path(path))[0]
-    with naming_file(str(first)):
-        return list(pq.read_schema(first).names)
+    first = sources_of(path)[0]
+    with naming_file(first.name), first.opened() as file:
+        return [*dict.fromkeys([*file.schema_arrow.names, *first.folder_values])]
 
 
 @contextmanager
@@ -389,33 +432,69 @@ def _is_allowed(role, kind):
     return is_plain or types.is_timestamp(kind) or is_text(value)
 
 
-def _paths(path):
-    """Return the files of a path."""
-    if not path.is_dir():
-        return [path]
-    paths = sorted(path.glob("*.parquet"))
-    if not paths:
-        raise ValueError(f"{path}: a folder of Parquet files must hold *.parquet; got none.")
-    return paths
+def _parts(
+    sources: Sequence[Source],
+    ids: Collection[str],
+    is_used: Callable[[str], bool],
+    label: str | None,
+) -> dict[str, _Part]:
+    """Return the files by their names, in order."""
+    part = partial(_part, ids=ids, is_used=is_used, label=label)
+    parts: Iterable[_Part]
+    if sources[0].store is None:
+        parts = map(part, sources)
+    else:  # each takes as long as its requests
+        with ThreadPoolExecutor(_AT_ONCE) as pool:
+            parts = [*pool.map(part, sources)]
+    return {source.name: part for source, part in zip(sources, parts, strict=True)}
 
 
 def _part(
-    path: str, ids: Collection[str], is_used: Callable[[str], bool], label: str | None
+    source: Source, ids: Collection[str], is_used: Callable[[str], bool], label: str | None
 ) -> _Part:
     """Return a file; of a CSV file, columns ``ids`` hold ids, and the column ``label`` labels."""
-    if not is_regular_file(path):
-        raise ValueError(f"{path}: must be a regular file, which can be read twice.")
-    with open(path, "rb"):  # an error of the system names the file
-        pass
-    with naming_file(path):
-        source = csv_as_parquet(Path(path), ids, is_used, label) if is_csv(path) else path
-        with _parquet_file(source) as file:
-            file.schema_arrow.pandas_metadata  # noqa: B018 - damaged, it is an error
-            return _Part(source, file.metadata, file.schema_arrow)
+    if source.store is None:
+        if not is_regular_file(source.name):
+            raise ValueError(f"{source.name}: must be a regular file, which can be read twice.")
+        with open(source.name, "rb"):  # an error of the system names the file
+            pass
+    with naming_file(source.name):
+        if is_csv(source.name):
+            if source.store is not None:
+                raise text_in_store(source.name)
+            table = csv_as_parquet(Path(source.name), ids, is_used, label)
+            source = replace(source, location=table)
+        with source.opened() as file:
+            schema = file.schema_arrow
+            schema.pandas_metadata  # noqa: B018 - damaged, it is an error
+            _check_names(source.name, schema)
+            for name, value in source.folder_values.items():
+                column = pa.field(name, value.type)
+                index = schema.get_field_index(name)  # folders count, as for pyarrow and Spark
+                schema = schema.append(column) if index < 0 else schema.set(index, column)
+            return _Part(source, file.metadata, schema)
 
 
-def _parquet_file(source: Any, **options: Any) -> pq.ParquetFile:
-    return pq.ParquetFile(source, pre_buffer=False, buffer_size=_BUFFER_SIZE, **options)
+def _in_same_types(files: dict[str, _Part]) -> tuple[dict[str, _Part], pa.Schema]:
+    """Return files whose columns get the types that hold those of all files, and their schema.
+
+    Columns may differ in the width of offsets of text, or be empty in some files.
+    """
+    first = next(iter(files))
+    schema = files[first].schema
+    for name, part in files.items():
+        if not part.schema.equals(schema):
+            _check_same(name, part.schema, first, schema)
+            schema = pa.unify_schemas([schema, part.schema], promote_options="permissive")
+    types_of = dict(zip(schema.names, schema.types, strict=True))
+    same = {}
+    for name, part in files.items():
+        other_types = {}
+        if not part.schema.equals(schema):
+            kinds = dict(zip(part.schema.names, part.schema.types, strict=True))
+            other_types = {c: types_of[c] for c, kind in kinds.items() if kind != types_of[c]}
+        same[name] = replace(part, schema=schema, other_types=other_types)
+    return same, schema
 
 
 def _check_names(path, schema):
@@ -430,9 +509,16 @@ def _check_same(path, schema, first, expected):
     kind_of = [dict(zip(s.names, s.types, strict=True)) for s in (expected, schema)]
     for name in kind_of[0] | kind_of[1]:
         kinds = [types.get(name, "no column") for types in kind_of]
-        if kinds[0] != kinds[1]:
+        if kinds[0] != kinds[1] and not _are_like(*kinds):
             rule = f"must be as in {first}, {kind_name(kinds[0])}; got {kind_name(kinds[1])}."
             raise column_error(path, name, rule)
+
+
+def _are_like(*kinds: Any) -> bool:
+    """Tell whether two types are text, or one of nothing but missing values."""
+    if not all(isinstance(kind, pa.DataType) for kind in kinds):
+        return False
+    return all(map(is_text, kinds)) or any(map(types.is_null, kinds))
 
 
 def _check_length(path, n_rows, expected):

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
+from treerank.files.object_stores import as_url, text_in_store
+
 #: The path that means standard input.
 STANDARD_INPUT = "-"
 #: Largest ratio of the uncompressed to the compressed size of a gzip stream.
@@ -40,6 +42,8 @@ def open_text(path: str | Path) -> Iterator[Text]:
     A text is gzip's by the name of its file or by its first byte. Nothing is opened or read twice,
     because a pipe gives its bytes only once.
     """
+    if as_url(path) is not None:
+        raise text_in_store(path)
     with _opened(path) as file:
         buffered = io.BufferedReader(file)
         name = "standard input" if str(path) == STANDARD_INPUT else str(path)
@@ -95,6 +99,8 @@ def _block(lines: bytes, first_line: int) -> TextBlock:
 
 def is_regular_file(path: str | Path) -> bool:
     """Tell whether a path is a regular file, which can be read again, and no pipe or device."""
+    if as_url(path) is not None:
+        raise text_in_store(path)
     return str(path) != STANDARD_INPUT and stat.S_ISREG(os.stat(path).st_mode)
 
 
