@@ -84,6 +84,9 @@ ALLOWED = {
     ("numerics/compiling.py", 'stored = getattr(kernel, "_cache", None)'),
     # The manual of numba offers its events to applications, under this name.
     ("numerics/compiling.py", "from numba.core import event"),
+    # The manual of the GNU C library documents ``mallopt``, "Malloc Tunable Parameters".
+    ("distributed/freed_memory.py", "import ctypes"),
+    ("distributed/freed_memory.py", "library = ctypes.CDLL(None)"),
 }
 
 

@@ -40,7 +40,6 @@ def keeping_freed_memory() -> Iterator[None]:
     finally:
         library.mallopt(_TRIM_THRESHOLD, int(threshold))
         library.mallopt(_MMAP_THRESHOLD, _DEFAULT_LARGE)
-        library.malloc_trim(0)
 
 
 def _c_library() -> Any:
@@ -48,4 +47,4 @@ def _c_library() -> Any:
     if sys.platform != "linux":
         return None
     library = ctypes.CDLL(None)
-    return library if hasattr(library, "mallopt") and hasattr(library, "malloc_trim") else None
+    return library if hasattr(library, "mallopt") else None
