@@ -27,6 +27,7 @@ PAGES = {
     "reciprocal rank fusion": "guide/reranking.html",
     "hybrid search": "guide/hybrid.html",
     "LLM-as-a-judge": "guide/llm.html",
+    "LLM judgments": "guide/llm.html",
     "RAG": "guide/rag.html",
     "retrieval-augmented generation": "guide/rag.html",
     "reranking": "guide/reranking.html",

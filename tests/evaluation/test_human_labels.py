@@ -4,7 +4,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from treerank import NDCG, HistogramTrees, TreeDirectRanker, compare, compare_scores, get_metric
+from treerank import (
+    NDCG,
+    HistogramTrees,
+    QueryShuffleSplit,
+    TreeDirectRanker,
+    compare,
+    compare_scores,
+    get_metric,
+)
 from treerank.datasets import RankingData
 from treerank.evaluation.ranker_comparison import Comparison
 from treerank.rankers import ColumnRanker
@@ -181,12 +189,47 @@ def test_queries_that_neither_judged_do_not_count():
     ],
 )
 def test_wrong_labels_are_refused_before_any_fit(data, human_labels, message):
-    class Never(TreeDirectRanker):
-        def fit(self, *args, **kwargs):
-            raise AssertionError("fitted")
-
     with pytest.raises(ValueError, match=message):
         compare({"a": Never()}, data, human_labels=human_labels)
+
+
+class Never(TreeDirectRanker):
+    """A ranker that must not be fitted."""
+
+    def fit(self, *args, **kwargs):
+        raise AssertionError("fitted")
+
+
+def with_threes(n_queries):
+    """Return people's labels, of which one is 3 in each of some judged queries."""
+    labels = HUMAN.copy()
+    labels[[np.flatnonzero(QID == query)[0] for query in JUDGED[:n_queries]]] = 3
+    return labels
+
+
+@pytest.mark.parametrize("cv", [None, 4, QueryShuffleSplit(3, test_size=0.9, random_state=0)])
+def test_a_metric_that_few_queries_of_people_define_is_refused_before_any_fit(cv):
+    metrics = ["ndcg@3", "map(threshold=3)"]
+    message = r"human_labels must define 'map\(threshold=3\)' for at least 20 tested .* got 12, "
+    data, people = (X, LLM, QID), with_threes(12)
+    if isinstance(cv, QueryShuffleSplit):
+        message = message.replace("got 12", "got 1[0-2]")
+    with pytest.raises(ValueError, match=message):
+        compare({"a": Never()}, data, human_labels=people, metrics=metrics, cv=cv)
+
+
+def test_a_metric_without_a_value_is_refused_also_for_scores():
+    with pytest.raises(ValueError, match=r"'map\(threshold=3\)' for at least .* got 19, since"):
+        compare_scores(SCORES, LLM, QID, human_labels=with_threes(19), metrics="map(threshold=3)")
+    with pytest.raises(ValueError, match=r"y must define 'map\(threshold=3\)' for some tested"):
+        compare_scores(SCORES, LLM, QID, human_labels=with_threes(35), metrics="map(threshold=3)")
+    both = {"llm": LLM, "human": with_threes(19)}
+    with pytest.raises(ValueError, match=r"'map\(threshold=3\)' for at least .* got 19, since"):
+        compare({"a": Never()}, (X, both, QID), human_labels="human", metrics="map(threshold=3)")
+    # A query without a value counts 0 here, so that all judged queries have one.
+    counted = "map(no_relevant=0.0, threshold=2)"
+    comparison = compare_scores(SCORES, LLM, QID, human_labels=HUMAN, metrics=counted)
+    assert comparison.prediction_powered(counted, "bm25").n_human == 35
 
 
 def test_data_in_folds_have_no_human_labels(tmp_path):

@@ -54,7 +54,7 @@ WRAPPERS = {
 FORMS = {"convex": (), "convex_or_itself": (), "with_loss": (HalfSquaredError(),)}
 VALUES = "n_queries", "n_outputs", "steepness", "name"
 #: What the laws below call in another way.
-OTHERS = {"around", "derivatives", "groups", "has_anything_to_learn", "taking"}
+OTHERS = {"around", "derivatives", "for_epoch", "groups", "has_anything_to_learn", "taking"}
 
 
 class Telling(Objective):
@@ -73,10 +73,15 @@ class Telling(Objective):
         return float(scores.sum()), *self.derivatives(scores, iteration=iteration)
 
     def derivatives(self, scores, *, iteration=0):
+        self.seen = scores
         return self.power * scores + iteration, np.full(len(scores), self.power)
 
     def taking(self, rows, groups):
         return Telling(groups, self.power, self.learns)
+
+    def for_epoch(self, score):
+        self.followed = score()
+        return Telling(self.groups, 13.0)
 
     def convex(self):
         return Telling(self.groups, 5.0)
@@ -159,6 +164,26 @@ def test_a_wrapper_draws_by_the_iteration_which_is_the_first_unless_it_is_given(
         found, first, second = method(scores), *(method(scores, iteration=t) for t in (0, 1))
         np.testing.assert_array_equal(found, first)
         assert (second[0] != first[0]).any()
+
+
+@every_wrapper
+def test_the_next_epoch_of_a_wrapper_is_that_of_the_other_objective_at_its_scores(wrap):
+    objective = inner("telling")
+    wrapper = wrap(objective)
+    scores = RNG.normal(size=wrapper.groups.n_documents)
+    assert_same(wrapper.for_epoch(lambda: scores), wrap(Telling(objective.groups, 13.0)))
+    wrapper.derivatives(scores)
+    np.testing.assert_array_equal(objective.followed, objective.seen)
+
+
+@every_wrapper
+@pytest.mark.parametrize("name", LOSSES)
+def test_objectives_whose_targets_do_not_follow_scores_are_the_same_in_every_epoch(wrap, name):
+    def refuse():
+        raise AssertionError("scores were computed for nothing")
+
+    objective = wrap(inner(name))
+    assert_same(objective.for_epoch(refuse), objective)
 
 
 @every_wrapper

@@ -11,7 +11,7 @@ from treerank.documents.ids import check_ids
 from treerank.documents.queries import ByRow, warn_without_qid
 from treerank.documents.ranking_data import RankingData
 from treerank.evaluation.fits import Fitted
-from treerank.evaluation.labels import HumanLabels, checked_labels
+from treerank.evaluation.labels import HumanLabels, check_defined, checked_labels
 from treerank.evaluation.ranker_comparison import Comparison
 from treerank.evaluation.running import Scoring, metrics_by_name, warn_of_weak_labels
 from treerank.metrics.judged import warn_of_unjudged
@@ -74,9 +74,10 @@ def compare_scores(
     ids = np.zeros(n_documents) if qid is None else check_ids("qid", qid, n_documents)
     by_name = metrics_by_name(metrics, convention)
     human = HumanLabels.of(human_labels, labels)
+    scoring, data = Scoring(by_name, label_weights), RankingData(None, labels, ids)
     if human is not None:
         human.check_size(ids)
-    scoring, data = Scoring(by_name, label_weights), RankingData(None, labels, ids)
+        check_defined(by_name, [(human, data)])
     nan = math.nan
     outcomes = {
         (name, "test"): scoring.outcome(

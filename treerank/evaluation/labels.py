@@ -3,7 +3,7 @@
 Several labels are stored as a structured array, so that rows can be selected by indexing.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,10 +11,11 @@ import numpy as np
 
 from treerank.checks import check_choice, check_column, quote, warn_user
 from treerank.documents.labels import are_judged, split_labels, weights_of_labels
+from treerank.documents.ranking_data import RankingData
 from treerank.metrics.base import Metric
 from treerank.metrics.judged import judged_share
 from treerank.metrics.registry import FunctionMetric
-from treerank.statistics.double_sampling import check_n_human
+from treerank.statistics.double_sampling import FEWEST, check_n_human
 
 
 def checked_labels(y: Any, n_documents: int | None = None) -> np.ndarray:
@@ -152,3 +153,43 @@ class HumanLabels:
     def check_size(self, qid: np.ndarray) -> None:
         """Refuse too few queries with a label by people."""
         check_n_human(len(np.unique(qid[~np.isnan(self.y)])))
+
+
+def check_defined(
+    metrics: Mapping[str, Metric | FunctionMetric],
+    tested: Sequence[tuple[HumanLabels, RankingData]],
+) -> None:
+    """Refuse metrics that people's labels define for too few tested queries.
+
+    ``tested`` are people's labels of test sets, and these. Labels alone decide in which queries a
+    metric has something to find, so this is known before any fit. Values of a user's function may
+    depend on the scores, and are not asked for.
+    """
+    for name, metric in metrics.items():
+        if not isinstance(metric, Metric):
+            continue
+        by_people = [_defined_queries(metric, human.y, test.qid) for human, test in tested]
+        n_defined = len(np.unique(np.concatenate(by_people)))
+        if n_defined < FEWEST:
+            raise ValueError(
+                f"human_labels must define {name!r} for at least {FEWEST} tested queries, whose "
+                f"intervals can be trusted; got {n_defined}, since the other queries that people "
+                "have judged have nothing to find. Let people judge more queries, drawn at random, "
+                "or take another metric or threshold."
+            )
+        if not any(
+            len(_defined_queries(metric, human.without(test.y), test.qid)) for human, test in tested
+        ):
+            raise ValueError(
+                f"y must define {name!r} for some tested query; got labels of the LLM by which no "
+                "query has anything to find."
+            )
+
+
+def _defined_queries(metric: Metric, y: np.ndarray, qid: np.ndarray) -> np.ndarray:
+    """Return the ids of the queries in which the judged documents have something to find."""
+    judged = ~np.isnan(y)
+    if not judged.any():
+        return qid[:0]
+    values = metric.per_query(y[judged], np.zeros(np.count_nonzero(judged)), qid[judged])
+    return np.unique(qid[judged])[~np.isnan(values)]

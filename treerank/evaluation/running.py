@@ -30,6 +30,7 @@ from treerank.evaluation.fitted_rankers import fitted_names, learns_from_labels,
 from treerank.evaluation.labels import (
     HumanLabels,
     as_passed,
+    check_defined,
     judged_labels_share,
     values_by_query,
 )
@@ -162,6 +163,7 @@ def compare(
     splits = make_splits(data, cv, random_state, only_test=only_test, human_labels=human_labels)
     _check_splits(splits)
     _refuse_lost_ids(splits, by_name)
+    _check_human_labels(splits, by_name)
     _check_training_sets(splits, unfitted)
     _check_labels(splits[0].labels, unfitted, grid)
     searches = {name: Search(g, first_metric, inner_cv) for name, g in (grid or {}).items()}
@@ -245,8 +247,11 @@ class Scoring:
             mask = np.isin(qid, np.unique(qid[are_judged(as_passed(y)) | ~np.isnan(human.y)]))
             y, qid, scores, of_people = y[mask], qid[mask], scores[mask], human.y[mask]
             queries = np.unique(qid[~np.isnan(of_people)])
+            is_judged = np.isin(np.unique(qid), queries)
             values = values_by_query(self.metrics, of_people, scores, qid)
-            by_people = ByPeople(values, np.isin(np.unique(qid), queries))
+            # With no_relevant=0.0, a query without any label would count 0.
+            values = {name: np.where(is_judged, value, np.nan) for name, value in values.items()}
+            by_people = ByPeople(values, is_judged)
             some = np.isin(qid, queries)
             judged = judged_labels_share(of_people[some], scores[some], qid[some])
         return Outcome(
@@ -406,6 +411,13 @@ def _refuse_lost_ids(splits, metrics):
                 f"qid must be all text, all numbers or all tuples for {name!r}, which looks "
                 "up the number of relevant documents by it; got ids of several types, or others."
             )
+
+
+def _check_human_labels(splits, metrics):
+    """Refuse metrics that people's labels define for too few tested queries."""
+    tested = [(split.human, split.split().test) for split in splits if split.human is not None]
+    if tested:
+        check_defined(metrics, tested)
 
 
 def _check_labels(names, rankers, grid):

@@ -8,6 +8,7 @@ and ``taking``, and may have the other members of :class:`Objective`. It needs n
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,6 +21,8 @@ from treerank.documents.queries import QueryGroups
 LossAndDerivatives = tuple[float, np.ndarray, np.ndarray]
 #: Gradient and hessian.
 Derivatives = tuple[np.ndarray, np.ndarray]
+#: A function that returns the present scores of all documents.
+Score = Callable[[], np.ndarray]
 
 
 class Objective(ABC):
@@ -84,6 +87,14 @@ class Objective(ABC):
         """Return the objective of another listwise or pointwise loss, if labels are available."""
         del loss
         return None
+
+    def for_epoch(self, score: Score) -> "Objective":
+        """Return the objective of the next epoch of gradient descent: by default, this one.
+
+        An objective whose targets follow the ranking calls ``score`` and fixes them for an epoch.
+        """
+        del score
+        return self
 
     def has_anything_to_learn(self) -> bool:
         """Return whether equal scores can be improved: the gradient at zero is not zero."""
@@ -166,6 +177,14 @@ class WrappedObjective(Objective):
         """Return the convex form of the wrapped objective, wrapped in the same way."""
         return self.around(self.objective.convex_or_itself())
 
+    def for_epoch(self, score: Score) -> Objective:
+        """Return the wrapped objective of the next epoch, wrapped in the same way."""
+        return self.around(self.objective.for_epoch(lambda: self.inner_scores(score())))
+
+    def inner_scores(self, scores: np.ndarray) -> np.ndarray:
+        """Return the scores that the wrapped objective sees."""
+        return scores
+
     def with_loss(self, loss: Any) -> Objective | None:
         """Return the wrapped objective with another loss, wrapped in the same way."""
         objective = self.objective.with_loss(loss)
@@ -230,6 +249,10 @@ class OwnObjective(WrappedObjective):
     def convex(self) -> Objective | None:
         """Return the convex form of the objective, if it has one."""
         return self._asked("convex")
+
+    def for_epoch(self, score: Score) -> Objective:
+        """Return the objective of the next epoch: this one, unless the user's object has one."""
+        return self._asked("for_epoch", score) or self
 
     def with_loss(self, loss: Any) -> Objective | None:
         """Return the objective of another loss, if the user's objective makes one."""

@@ -17,6 +17,7 @@ from treerank.objectives.base import (
     LossAndDerivatives,
     NoDocuments,
     Objective,
+    Score,
     WrappedObjective,
     as_objective,
 )
@@ -86,6 +87,10 @@ class WeightedSum(Objective):
     def convex(self) -> "WeightedSum":
         """Return the sum of the convex forms of the terms."""
         return WeightedSum(tuple(term.convex_or_itself() for term in self.terms), self.factors)
+
+    def for_epoch(self, score: Score) -> "WeightedSum":
+        """Return the sum of the terms of the next epoch."""
+        return WeightedSum(tuple(term.for_epoch(score) for term in self.terms), self.factors)
 
     def with_loss(self, loss: Any) -> "WeightedSum | None":
         """Return the sum of the terms with another listwise or pointwise loss."""
@@ -180,11 +185,15 @@ class FromStart(WrappedObjective):
 
     def __call__(self, scores: np.ndarray, *, iteration: int = 0) -> LossAndDerivatives:
         """Return value, gradient and hessian."""
-        return self.objective(self.start + scores, iteration=iteration)
+        return self.objective(self.inner_scores(scores), iteration=iteration)
 
     def derivatives(self, scores: np.ndarray, *, iteration: int = 0) -> Derivatives:
         """Return gradient and hessian."""
-        return self.objective.derivatives(self.start + scores, iteration=iteration)
+        return self.objective.derivatives(self.inner_scores(scores), iteration=iteration)
+
+    def inner_scores(self, scores: np.ndarray) -> np.ndarray:
+        """Return the scores of both models together."""
+        return self.start + scores
 
     def taking(self, rows: np.ndarray, groups: QueryGroups) -> Objective:
         """Return the objective of a subset of the rows."""
@@ -223,13 +232,17 @@ class SomeRows(WrappedObjective):
     def __call__(self, scores: np.ndarray, *, iteration: int = 0) -> LossAndDerivatives:
         """Return value, gradient and hessian."""
         scores = np.asarray(scores, dtype=np.float64)
-        value, *derivatives = self.objective(scores[self.rows], iteration=iteration)
+        value, *derivatives = self.objective(self.inner_scores(scores), iteration=iteration)
         return value, *self._scattered(derivatives, scores)
 
     def derivatives(self, scores: np.ndarray, *, iteration: int = 0) -> Derivatives:
         """Return gradient and hessian."""
-        derivatives = self.objective.derivatives(scores[self.rows], iteration=iteration)
+        derivatives = self.objective.derivatives(self.inner_scores(scores), iteration=iteration)
         return self._scattered(derivatives, scores)
+
+    def inner_scores(self, scores: np.ndarray) -> np.ndarray:
+        """Return the scores of the rows of the objective."""
+        return scores[self.rows]
 
     def taking(self, rows: np.ndarray, groups: QueryGroups) -> "SomeRows":
         """Return the objective of a subset of the rows."""

@@ -9,6 +9,7 @@ from treerank.baselines.neural.rankprop import RankProp, SortedTargets
 from treerank.baselines.neural.sorting import sort_by_comparison
 from treerank.documents.queries import QueryGroups
 from treerank.documents.ranking_data import Batches
+from treerank.objectives.batches import taken
 from treerank.rankers.nested_ranker import NestedRanker
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_thread")]
@@ -85,6 +86,25 @@ def test_rankprop_asks_for_places_by_label_and_then_by_score():
         expected = scores[own] - plain_targets(y[own].tolist(), scores[own].tolist())
         np.testing.assert_allclose(gradient[own], expected, atol=1e-12)
     assert (hessian == 1).all()
+
+
+def test_rankprop_regresses_on_the_same_targets_for_an_epoch():
+    rng = np.random.default_rng(1)
+    qid, y = rng.integers(5, size=60), rng.integers(3, size=60)
+    weight = rng.integers(1, 3, size=60)
+    before, now = rng.normal(size=(2, 60))
+    objective = make_objective(y, qid, loss=SortedTargets(), sample_weight=weight)
+    epoch = objective.for_epoch(lambda: before)
+    targets = np.empty(60)
+    for q in range(5):
+        targets[qid == q] = plain_targets(y[qid == q].tolist(), before[qid == q].tolist())
+    value, gradient, hessian = epoch(now)
+    np.testing.assert_allclose(gradient, weight * (now - targets), atol=1e-12)
+    np.testing.assert_array_equal(hessian, weight)
+    assert value == pytest.approx((weight * (now - targets) ** 2).sum() / 2)
+    rows = np.lexsort((rng.random(60), qid))[:23]  # a batch that cuts a query
+    of_batch, _ = taken(epoch, rows).derivatives(now[rows])
+    np.testing.assert_allclose(of_batch, gradient[rows], atol=1e-12)
 
 
 @pytest.mark.parametrize("sizes", [(1,), (5, 2, 9), (16,), (31, 1, 1, 8)])

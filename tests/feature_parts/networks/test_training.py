@@ -50,6 +50,18 @@ class Watched(torch.nn.Linear):
         return super().forward(X)
 
 
+class Followed(Pull):
+    """An objective that looks at the scores before each epoch, and then pulls the other way."""
+
+    def __init__(self, sizes):
+        super().__init__(sizes)
+        self.looked_at = []
+
+    def for_epoch(self, score):
+        self.looked_at.append(score())
+        return Pull(self.groups.sizes, pull=-1.0)
+
+
 @pytest.fixture
 def times(monkeypatch):
     """Times at which a rate was asked for; it doubles each time."""
@@ -230,3 +242,15 @@ def test_other_rates_ask_for_no_value(decay):
     for epoch in range(3):
         trainer.run_epoch(torch.ones(4, 1), Pull([2, 2]), epoch)  # it has no value
     assert trainer.n_rises == 0
+
+
+def test_an_objective_that_follows_scores_gets_those_of_all_documents_before_each_epoch():
+    network, objective = Watched(), Followed([3, 2, 3])
+    trainer = make_trainer(torch.nn.Sequential(torch.nn.Dropout(0.5), network))
+    for epoch in range(2):
+        trainer.run_epoch(torch.ones(8, 1), objective, epoch)
+    first, second = objective.looked_at
+    assert first.tolist() == [1.0] * 8  # no dropout
+    assert (second > 1).all()  # the steps were those of the other objective
+    assert objective.iterations == []
+    assert network.modes == [False, True, True] * 2

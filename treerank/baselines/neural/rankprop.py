@@ -5,6 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from treerank.baselines.neural.neural_ranker import NeuralRanker
+from treerank.objectives.base import Objective, Score
+from treerank.objectives.lists.losses import HalfSquaredError
 from treerank.objectives.lists.objective import (
     ListwiseLoss,
     ListwiseObjective,
@@ -19,8 +21,10 @@ class SortedTargets(ListwiseLoss):
     The targets of a query are evenly spaced from -1/2 to 1/2. They are given to its documents in
     the order of the labels and, among equal labels, of the current scores; documents that are equal
     in both share theirs. So the loss asks no document to move among documents of its own label.
-    Targets are chosen anew at every step, and the regression takes one step: the two phases of the
-    paper become one.
+
+    Networks alternate between the two phases of the paper: the scores of all documents choose the
+    targets, and an epoch is a regression on them. Other models choose targets by the scores of
+    every iteration, such as a tree of boosting.
 
     References
     ----------
@@ -41,6 +45,12 @@ class SortedTargets(ListwiseLoss):
         distance = scores - _targets(lists, scores)
         values = lists.weight * distance**2 / 2
         return values, lists.weight * distance, lists.weight * np.ones(len(scores))
+
+    def for_epoch(self, lists: ListwiseObjective, score: Score) -> Objective:
+        """Return the regression on the targets that the present scores choose."""
+        targets = np.empty(len(lists.rows))
+        targets[lists.rows] = _targets(lists, score()[lists.rows])
+        return ListwiseObjective(HalfSquaredError(), lists.judgments.labeled(targets))
 
 
 def _targets(lists, scores):

@@ -270,7 +270,7 @@ class NetworkPart(BaseEstimator):
             for epoch in range(self.n_epochs):
                 with training.own_settings(seed + 2**31 * epoch, device):
                     trainer.run_epoch(X, objective, epoch)
-                    scores = None if held_out is None else self._score_single(held_out)
+                    scores = None if held_out is None else trainer.score(held_out)
                 n_done = epoch + 1
                 if scores is not None:
                     progress.measure(scores)
@@ -286,13 +286,6 @@ class NetworkPart(BaseEstimator):
         self.evals_result_ = progress.history()
         self._model.to("cpu").eval()
         return self
-
-    def _score_single(self, X):
-        """Return scores in single precision, as training computes them."""
-        self._model.eval()
-        with torch.inference_mode():
-            scores = torch.cat([self._model(part) for part in X.split(_SAMPLE)])
-        return scores.cpu().double().numpy()[:, 0]
 
     def _make_trainer(self, objective, device, seed):
         unit = training.objective_unit(objective, self.batch_size, seed)

@@ -23,6 +23,8 @@ from treerank.objectives.batches import query_batches
 
 #: Number of batches, after the first, that give the unit of an objective.
 _UNIT_BATCHES = 16
+#: Number of rows that are scored at a time.
+_ROWS = 4096
 DEVICES = ("auto", "cpu", "cuda")
 
 
@@ -108,6 +110,7 @@ class Trainer:
     def run_epoch(self, X: torch.Tensor, objective: Objective, epoch: int) -> None:
         """Take the steps of one epoch, in which every document is shown about once."""
         part = self.part
+        objective = as_objective(objective).for_epoch(lambda: self.score(X))
         self.model.train()
         rng = np.random.default_rng([self.seed, epoch])
         n_steps, error = -(-len(X) // part.batch_size), 0.0
@@ -117,6 +120,13 @@ class Trainer:
             error += self._take_step(X, batch, epoch * n_steps + step)
         self.n_rises += error > self.error
         self.error = error
+
+    def score(self, X: torch.Tensor) -> np.ndarray:
+        """Return scores in single precision, as training computes them, and without dropout."""
+        self.model.eval()
+        with torch.inference_mode():
+            scores = torch.cat([self.model(rows) for rows in X.split(_ROWS)])
+        return scores.cpu().double().numpy()[:, 0]
 
     def _take_step(self, X, batch, iteration):
         """Take a step; return the value of the objective before it, where the rate asks for it."""

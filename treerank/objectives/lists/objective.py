@@ -14,7 +14,13 @@ import numpy as np
 from treerank.checks import check_column
 from treerank.documents.queries import QueryGroups
 from treerank.numerics.threads import threads_for
-from treerank.objectives.base import Derivatives, LossAndDerivatives, Objective, as_objective
+from treerank.objectives.base import (
+    Derivatives,
+    LossAndDerivatives,
+    Objective,
+    Score,
+    as_objective,
+)
 from treerank.objectives.judgments import Judgments
 from treerank.objectives.pairs.losses import PAIR_LOSSES
 from treerank.objectives.pairs.objective import PairwiseObjective
@@ -56,6 +62,11 @@ class ListwiseLoss(ABC):
     def prepared(self, lists: "ListwiseObjective") -> Any:
         """Return values that depend on the labels alone, to be computed once."""
         return None
+
+    def for_epoch(self, lists: "ListwiseObjective", score: Score) -> Objective:
+        """Return the objective of the next epoch of gradient descent: by default, ``lists``."""
+        del score
+        return lists
 
     @abstractmethod
     def over_queries(
@@ -114,6 +125,10 @@ class ListwiseObjective(Objective):
     def with_loss(self, loss: Any) -> Objective:
         """Return the objective of another loss, one without pairs, for the same labels."""
         return as_objective(loss.bind(self.judgments))
+
+    def for_epoch(self, score: Score) -> Objective:
+        """Return the objective of the next epoch, which the loss may choose by the scores."""
+        return self.loss.for_epoch(self, score)
 
     def has_anything_to_learn(self) -> bool:
         """Return whether some query has two labels, or equal scores can be improved."""
