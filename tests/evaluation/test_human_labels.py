@@ -1,5 +1,7 @@
 """Comparisons by an LLM's labels of all queries and people's of some."""
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -13,7 +15,7 @@ from treerank import (
     compare_scores,
     get_metric,
 )
-from treerank.datasets import RankingData
+from treerank.datasets import Qrels, RankingData
 from treerank.evaluation.ranker_comparison import Comparison
 from treerank.rankers import ColumnRanker
 from treerank.statistics import prediction_powered_mean
@@ -245,6 +247,22 @@ def test_data_of_the_same_documents_are_taken_for_their_labels():
     others = RankingData(X, HUMAN, QID + 1)
     with pytest.raises(ValueError, match="labels of the same documents; got RankingData"):
         compare(rankers, (X, LLM, QID), human_labels=others)
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        {"0": {"a": 1.0}},
+        Qrels(np.array(["0"]), np.array(["a"]), np.ones(1)),
+        Path(__file__),
+        __file__,
+    ],
+    ids=["dict", "qrels", "path", "text"],
+)
+def test_judgments_that_are_not_joined_are_sent_to_read_runs(labels):
+    message = r"human_labels must hold a label for each document .* human_labels=read_runs\(runs, j"
+    with pytest.raises(TypeError, match=message):
+        compare({"a": ColumnRanker(0)}, (X, LLM, QID), human_labels=labels)
 
 
 def test_few_labels_and_weak_judges_are_warned_of():

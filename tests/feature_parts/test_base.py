@@ -156,7 +156,8 @@ def test_it_is_compared_and_reported():
 
 
 @pytest.mark.parametrize(
-    "outputs", [np.zeros((3, 2)), np.zeros((4, 1, 1)), np.array(["a"] * 4), "text"]
+    "outputs",
+    [np.zeros((3, 2)), np.zeros((4, 1, 1)), np.zeros((4, 0)), np.array(["a"] * 4), "text"],
 )
 def test_outputs_that_are_no_rows_of_numbers_are_refused(outputs):
     class Wrong:
@@ -174,6 +175,16 @@ def test_scores_that_are_not_finite_are_those_of_the_part():
 
     with pytest.raises(ValueError, match="feature_part must return finite numbers from transform"):
         fitted(Infinite())
+
+
+def test_a_class_that_passes_missing_values_on_is_told_how_many_there_are():
+    class Sum:
+        def transform(self, X):
+            return X.sum(axis=1)
+
+    message = "got others from .* X has 2 missing values, which are NaN: fill them in before."
+    with pytest.raises(ValueError, match=message):
+        outputs_of(Sum(), np.array([[1.0, np.nan], [np.nan, 2.0]]))
 
 
 def test_outputs_that_are_not_finite_are_refused_where_a_head_is_fitted():

@@ -18,6 +18,7 @@ from sklearn.ensemble import (
     HistGradientBoostingRegressor,
     RandomForestRegressor,
     RandomTreesEmbedding,
+    StackingRegressor,
 )
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.kernel_approximation import Nystroem
@@ -46,6 +47,11 @@ pytestmark = [
 def network(n_features):
     hidden = [torch.nn.Linear(n_features, 4), torch.nn.BatchNorm1d(4), torch.nn.ReLU()]
     return torch.nn.Sequential(*hidden, torch.nn.Linear(4, 1))
+
+
+def with_dropout(n_features):
+    layers = [torch.nn.Linear(n_features, 4), torch.nn.ReLU(), torch.nn.Dropout(0.5)]
+    return torch.nn.Sequential(*layers, torch.nn.Linear(4, 1))
 
 
 def several_outputs(n_features):
@@ -119,6 +125,13 @@ REGRESSORS = {
     "neighbors": boosted(make_pipeline(StandardScaler(), KNeighborsRegressor(9))),
     "splines": boosted(make_pipeline(SplineTransformer(), Ridge())),
     "support vectors": boosted(SVR()),
+    "stacked": boosted(
+        StackingRegressor(
+            [("tree", DecisionTreeRegressor(max_depth=2))],
+            DecisionTreeRegressor(max_depth=2),
+            passthrough=True,
+        )
+    ),
     "process": boosted(GaussianProcessRegressor(alpha=1.0, optimizer=None)),
 }
 TRANSFORMERS = {
@@ -130,6 +143,7 @@ TRANSFORMERS = {
 }
 SAVED = {
     "network": TorchModule(network, n_epochs=1),
+    "dropout": TorchModule(with_dropout, n_epochs=1),
     "several outputs": TorchModule(several_outputs, n_epochs=1),
 }
 CLASSES = {"class": Descent(), "outputs": Outputs(), "text encoder": TextEncoder()}

@@ -98,6 +98,7 @@ def test_training_sets_tell_the_ids_in_their_comments_and_qrels_may_have_odd_one
         ("query,docid,rating\nshoes,a,1\nshoes,b\n", "a.csv", r"3 cells; got \['shoes', 'b'\]"),
         ("query,docid,rating\nq,a,1_0\n", "a.csv", "must be a finite number; got '1_0'"),
         ("search,docid,rating\n", "a.csv", r"query must be a column, one of \['query'"),
+        ("query,film,rating\n", "a.csv", r"write read_judgments\(path, document=\.\.\.\)\."),
         ("{", "a.json", "must be JSON"),
         ({"name": "n"}, "a.json", r"must have one of \['judgmentRatings'"),
         ({"queries": [{"query": "a"}]}, "a.json", "it has no 'ratings'"),
@@ -158,3 +159,10 @@ def test_agreement_is_that_of_the_literature_and_needs_two_judges_and_two_labels
     with pytest.raises(ValueError, match="a document with two judges"):
         qrels(JUDGED).agreement()
     assert np.isnan(qrels([("q", "a", 1.0)] * 2).agreement())
+
+
+@pytest.mark.parametrize("document", ["doc", "docno", "pid", "passage_id", "product_id", "Item ID"])
+@pytest.mark.parametrize("query", ["question", "question_id"])
+def test_columns_are_known_by_the_names_of_public_data_sets(query, document, tmp_path):
+    text = f"{query},{document},grade,explanation\nwhy,p1,2,because\n"
+    assert read(tmp_path, text, "llm.csv").doc_ids.tolist() == ["p1"]

@@ -205,6 +205,13 @@ def test_wrong_runs_and_judgments_are_named(arguments, message):
         read_runs(*arguments)
 
 
+@pytest.mark.parametrize("engine", ["opensearch", "elasticsearch"])
+def test_distances_have_to_be_similarities_for_an_engine(engine):
+    message = f"smaller_is_better must be empty for engine='{engine}', .* got 'dense'. Write 1 / "
+    with pytest.raises(ValueError, match=message):
+        read_runs({"bm25": BM25, "dense": DENSE}, engine=engine, smaller_is_better="dense")
+
+
 def test_judges_that_differ_are_refused_with_what_makes_one_label_of_theirs():
     judges = Qrels(np.array(["p", "p"]), np.array(["a", "a"]), np.array([0.0, 1.0]))
     with pytest.raises(ValueError, match=r"got several for \('p', 'a'\). merged\(\) makes one"):

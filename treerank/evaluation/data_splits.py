@@ -1,7 +1,7 @@
 """Data splits: the training, validation and test sets of a comparison, read when needed."""
 
 import numbers
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -13,6 +13,7 @@ from sklearn.utils import check_array
 from treerank.checks import check_count, naming, quote
 from treerank.datasets.folds import Split, fold_folders, load_folds, read_fold
 from treerank.datasets.formats import PARQUET, format_of, read_ranking_data
+from treerank.datasets.qrels import Qrels
 from treerank.documents.columns import as_frame, taken_rows
 from treerank.documents.ids import check_ids
 from treerank.documents.labels import split_labels
@@ -128,6 +129,14 @@ def _check_data(data, human_labels):
                 f"{quote(human_labels)}, whose queries are others."
             )
         human_labels = human_labels.y
+    if isinstance(human_labels, Path | Mapping | Qrels) or (
+        isinstance(human_labels, str) and Path(human_labels).is_file()
+    ):
+        raise TypeError(
+            "human_labels must hold a label for each document of data, NaN where nobody has judged "
+            f"it; got {quote(human_labels)}. Join judgments with the same runs: "
+            "human_labels=read_runs(runs, judgments)."
+        )
     is_one_of_y = isinstance(human_labels, str) and human_labels in (split_labels(y) or ())
     named = {} if is_one_of_y else {"human_labels": human_labels}
     X, (y, qid, *taken) = take_columns(X, y=y, qid=qid, **named)

@@ -30,6 +30,8 @@ from treerank.statistics.resampled import (
 
 #: Level of the intervals that a summary names.
 LEVEL = 0.95
+#: A table counts the queries with something to find where they are a smaller share.
+_MOST = 0.9
 
 
 @dataclass(frozen=True, repr=False)
@@ -386,17 +388,21 @@ def _notes(comparison, reference, tests, alpha):
             f"takes, {POWER:.0%} of tests show a true difference of this size at {1 - LEVEL:.2g}."
         )
     if comparison.scoring:
-        yield f"Scored {comparison.scoring}."
+        names_metrics = not comparison.scoring.startswith(("tied", "queries"))
+        yield f"Scored {'' if names_metrics else 'with '}{comparison.scoring}."
 
 
 def _errors_note(comparison):
     """Return what was tested, and what the errors are."""
     n_splits = len(comparison.splits)
-    n_queries = len(np.unique(comparison.values["query"]))
+    has_value = ~np.isnan(comparison.by_query(comparison.metrics[0])).all(axis=1)
+    n_queries, n_defined = len(has_value), np.count_nonzero(has_value)
+    few = n_defined < _MOST * n_queries
+    counted = f", of which {n_defined} have something to find" if few else ""
     over_queries = "the standard error over queries"
     if n_splits == 1:
-        return f"One test set, {n_queries} queries; ± is {over_queries}."
-    tested = f"{n_splits} splits, {n_queries} queries tested; ±"
+        return f"One test set, {n_queries} queries{counted}; ± is {over_queries}."
+    tested = f"{n_splits} splits, {n_queries} queries tested{counted}; ±"
     corrected = "the standard error over splits, corrected for their overlap (Nadeau and Bengio)"
     if len(comparison.fitted_before) == len(comparison.rankers):
         return f"{tested} is {over_queries}."

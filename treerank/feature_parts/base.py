@@ -13,6 +13,7 @@ from inspect import signature
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.base import clone
 
 from treerank.checks import has_methods, quote
@@ -200,15 +201,20 @@ def outputs_of(part: Any, X: Any) -> np.ndarray:
     if outputs.ndim == 1:
         outputs = outputs.reshape(-1, 1)
     n_documents = X.shape[0] if hasattr(X, "shape") else len(X)
-    if outputs.ndim != 2 or len(outputs) != n_documents or outputs.dtype.kind not in "biuf":
+    is_matrix = outputs.ndim == 2 and len(outputs) == n_documents and outputs.shape[1] > 0
+    if not is_matrix or outputs.dtype.kind not in "biuf":
         raise ValueError(
             f"feature_part must return a row of numbers for each of {n_documents} documents from "
             f"transform; got shape {outputs.shape} and {outputs.dtype} from {quote(part)}."
         )
     if not getattr(part, "accepts_rows", False) and not np.isfinite(outputs).all():
+        given, advice = _as_taken(part, X), ""
+        n_missing = 0 if issparse(given) else int(np.isnan(np.asarray(given, np.float64)).sum())
+        if n_missing:
+            advice = f" X has {n_missing} missing values, which are NaN: fill them in before."
         raise ValueError(
             "feature_part must return finite numbers from transform; got others from "
-            f"{quote(part)}."
+            f"{quote(part)}.{advice}"
         )
     return outputs
 

@@ -57,14 +57,24 @@ class Judged(Metric):
 def judged_share(y: ArrayLike, scores: ArrayLike, qid: ByRow) -> float:
     """Return judged@10, the share of the top 10 documents that are judged.
 
+    Queries without any judgment do not count, as in metrics.
+
     Examples
     --------
     >>> judged_share([0, 1, 2, np.nan], [0.4, 0.3, 0.2, 0.1], None)
     0.75
+    >>> judged_share([0, 1, np.nan], [0.4, 0.3, 0.2], ["a", "a", "b"])
+    1.0
     """
-    if not np.isnan(as_numbers("y", y)).any():
+    labels = as_numbers("y", y)
+    if not np.isnan(labels).any():
         return 1.0
-    return Judged(k=_DEPTH)(y, scores, qid)
+    groups = QueryGroups.from_qid(qid, len(labels))
+    counts = np.bincount(groups.codes, ~np.isnan(labels), minlength=groups.n_queries)
+    rows = np.flatnonzero(counts[groups.codes] > 0)
+    if len(rows) == 0:
+        return 0.0
+    return Judged(k=_DEPTH)(labels[rows], np.asarray(scores)[rows], groups.codes[rows])
 
 
 def warn_of_unjudged(share: float) -> None:

@@ -29,8 +29,11 @@ from treerank.files.compression import is_regular_file, open_text
 
 Triples = Iterator[tuple[Any, Any, Any]]
 #: Names of columns of CSV files, in lower case.
-_QUERY = ("query", "query_text", "keywords", "qid", "query_id")
-_DOCUMENT = ("docid", "doc_id", "document", "document_id", "corpus_id", "id")
+_QUERY = ("query", "query_text", "keywords", "qid", "query_id", "question", "question_id")
+_DOCUMENT = (
+    *("docid", "doc_id", "document", "document_id", "corpus_id", "doc", "docno", "pid"),
+    *("passage_id", "product_id", "item_id", "id"),
+)
 _LABEL = ("rating", "grade", "label", "relevance", "judgment", "judgement")
 #: Last words of the names of columns that a program has computed.
 _COMPUTED = ("score", "scores", "rank", "ranking", "probability", "confidence", "weight", "count")
@@ -235,8 +238,11 @@ def _column(role: str, requested: str | None, names: list[str], usual: Sequence[
         if usual is _LABEL:
             columns = columns or [i for i, name in enumerate(names) if _is_label(name)]
     if not columns:
-        rule = f"one of {[*usual]}" if requested is None else f"{quote(requested)}"
-        raise ValueError(f"{role} must be a column, {rule}; got {quote(names)}.")
+        rule, advice = f"{quote(requested)}", ""
+        if requested is None:
+            rule = f"one of {[*usual]}"
+            advice = f" For another one, write read_judgments(path, {role}=...)."
+        raise ValueError(f"{role} must be a column, {rule}; got {quote(names)}.{advice}")
     if usual is _LABEL and requested is None and len(columns) > 1:
         rule = f"{role} must name the column of labels; got None and {[names[i] for i in columns]}"
         raise ValueError(f"{rule}. The shell takes a file with one of them.")

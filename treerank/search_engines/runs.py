@@ -150,6 +150,12 @@ def read_runs(
         _check_name(name)
     lists = {name: _run_of(name, run, name in distances) for name, run in runs.items()}
     if engine is not None:
+        for name in distances:
+            raise ValueError(
+                f"smaller_is_better must be empty for engine={engine!r}, whose scores are larger "
+                f"for better documents; got {name!r}. Write 1 / (1 + distance) in place of "
+                f"distances: run._replace(scores=1 / (1 + run.scores)) of a TrecRun."
+            )
         for name, run in lists.items():
             refuse_foreign(f"runs[{name!r}]", run.scores, engine)
     pairs = sorted({pair for run in lists.values() for pair in pairs_of(run.qid, run.doc_ids)})

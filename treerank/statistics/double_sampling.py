@@ -309,5 +309,6 @@ def _design_effect(f: np.ndarray, groups: QueryGroups, correlation: float) -> fl
     spread = f.var()
     if spread == 0 or correlation == 0:
         return largest
-    of_llm = float((sums**2).sum()) / (len(f) * spread)
+    # Sorted, so that no bit depends on the ids of the queries.
+    of_llm = float(np.sort(sums**2).sum()) / (len(f) * spread)
     return float(np.clip(1 + (of_llm - 1) / correlation**2, 1.0, largest))

@@ -273,6 +273,8 @@ class Beside(torch.nn.Module):
     [
         (build(3), "build must be a function of the number of features .* got Sequential"),
         (3, "build must be a function of the number of features"),
+        (lambda n, width: torch.nn.Linear(n, 1), "build must take one argument, .* 'width'"),
+        (lambda: torch.nn.Linear(3, 1), "build must take one argument, the number of features"),
         (lambda n: "text", "build must return a torch.nn.Module; got 'text'"),
         (lambda n: torch.nn.Linear(n, 1).requires_grad_(False), "with weights to train"),
         (lambda n: torch.nn.Linear(n + 1, 1), r"maps \(n_documents, 3\) to .* got RuntimeError"),

@@ -9,11 +9,17 @@ import sklearn
 from own_objective import Given, HalfSquare
 from scipy.sparse import csr_matrix
 from sklearn.base import BaseEstimator, RegressorMixin, clone
+from sklearn.compose import make_column_selector, make_column_transformer
 from sklearn.dummy import DummyRegressor
-from sklearn.ensemble import ExtraTreesRegressor, HistGradientBoostingRegressor
+from sklearn.ensemble import (
+    ExtraTreesRegressor,
+    HistGradientBoostingRegressor,
+    RandomForestRegressor,
+    StackingRegressor,
+)
 from sklearn.impute import SimpleImputer
 from sklearn.kernel_ridge import KernelRidge
-from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.linear_model import LogisticRegression, PoissonRegressor, Ridge
 from sklearn.model_selection import GridSearchCV
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
@@ -200,6 +206,28 @@ def test_missing_values_need_a_regressor_that_knows_them_or_an_imputer():
         assert boosted(regressor, gaps).score(gaps, Y, QID) > 0.6
     with pytest.raises(ValueError, match="X must have no missing values"):
         boosted(Ridge()).predict(gaps)
+
+
+def test_forests_learn_from_missing_values_as_they_are():
+    """A value is missing where the label is high, which only a split on NaN can see."""
+    gaps = np.where(Y[:, None] > 1, np.nan, X)
+    ranker = boosted(RandomForestRegressor(10, max_depth=3, random_state=0), gaps)
+    assert ranker.score(gaps, Y, QID) > 0.95
+
+
+def test_a_regressor_that_predicts_only_once_it_is_fitted_ranks():
+    stacked = StackingRegressor([("ridge", Ridge()), ("tree", DecisionTreeRegressor(max_depth=2))])
+    assert not hasattr(stacked, "predict")
+    assert boosted(stacked, n_estimators=2).score(X, Y, QID) > 0.6
+
+
+def test_regressors_of_positive_targets_and_of_named_columns_are_answered():
+    with pytest.raises(ValueError, match=r"targets of both signs, .* got PoissonRegressor\(\): So"):
+        boosted(PoissonRegressor())
+    chosen = make_column_transformer((StandardScaler(), make_column_selector()))
+    frame = pd.DataFrame(X, columns=["price", "a", "b", "c"])
+    with pytest.raises(ValueError, match="must not name columns: a feature part gets a matrix"):
+        boosted(make_pipeline(chosen, Ridge()), frame)
 
 
 def test_frames_with_names_categories_and_labels_with_gaps():

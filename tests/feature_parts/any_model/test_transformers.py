@@ -85,7 +85,7 @@ def test_a_score_does_not_depend_on_the_documents_beside_it():
 
 def test_missing_values_need_an_imputer_and_the_error_writes_it():
     gaps = np.where(X > 1, np.nan, X)
-    message = r"X must have no missing values for PCA\(\); got \d+ that are NaN. Write TransformerP"
+    message = r"X must have no missing values for PCA\(\); got \d+ that are NaN. Write make_pi"
     with pytest.raises(ValueError, match=message):
         fitted(PCA(), gaps)
     ranker = fitted(make_pipeline(SimpleImputer(), PCA()), gaps)
@@ -168,6 +168,14 @@ def test_a_copy_keeps_its_parameters():
 def test_no_documents_have_no_outputs():
     part = TransformerPart(SCALED, random_state=0).fit(X, make_objective(Y, QID))
     assert part.transform(X[:0]).shape == (0, 20)
+
+
+@pytest.mark.parametrize(
+    "change", [lambda X: X[:0], lambda X: X[:, :0], lambda X: np.tile(X, (2, 1))]
+)
+def test_other_numbers_of_rows_and_no_columns_are_refused(change):
+    with pytest.raises(ValueError, match="transformer must return a row of numbers for each of"):
+        fitted(FunctionTransformer(change))
 
 
 def test_a_checkpoint_is_refused(tmp_path):

@@ -14,7 +14,10 @@ from treerank.checks import has_methods, quote
 from treerank.feature_parts.registry import LEARNS_FROM_LABELS
 
 #: What models say that look for columns by their names.
-_WANTS_NAMES = ("only supported for dataframes", "without feature names")
+_WANTS_NAMES = (
+    *("only supported for dataframes", "without feature names"),
+    "only be applied to pandas dataframes",
+)
 #: Rows of one call. It is fixed: the last bits of a product depend on its shape.
 _BLOCK = 1024
 
@@ -105,12 +108,20 @@ def answering_refusals(owner: Any, model: Any, matrix: Any) -> Iterator[None]:
                 "of numbers first, then one of zeros and ones for each category. Choose columns "
                 "before the ranker, as in make_pipeline(transformer, TreeDirectRanker())."
             ) from error
+        if "out of the valid range of the loss" in str(error):
+            raise ValueError(
+                f"regressor must take targets of both signs, since Newton steps are; got "
+                f"{quote(model)}: {error} Take one of squared error, and loss= of the ranker for "
+                "counts."
+            ) from error
         if "NaN" not in str(error) or issparse(matrix) or not np.isnan(matrix).any():
             raise
         filled = f"make_pipeline(SimpleImputer(), {quote(model)})"
+        if hasattr(owner, "regressor"):
+            filled = f"{type(owner).__name__}({filled})"
         raise ValueError(
             f"X must have no missing values for {quote(model)}; got {int(np.isnan(matrix).sum())} "
-            f"that are NaN. Write {type(owner).__name__}({filled}), or fill them in before."
+            f"that are NaN. Write {filled}, or fill them in before."
         ) from error
 
 

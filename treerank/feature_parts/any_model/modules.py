@@ -3,6 +3,7 @@
 import copy
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
+from inspect import signature
 from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
@@ -115,6 +116,15 @@ class TorchModule(NetworkPart):
 
     def _make_network(self, n_features, n_outputs, X_sample, generator):
         # A copy, because ``build`` may return one and the same module each time.
+        try:
+            signature(self.build).bind(n_features)
+        except TypeError as error:
+            raise ValueError(
+                "build must take one argument, the number of features; got "
+                f"{quote(self.build)}: {error}."
+            ) from error
+        except ValueError:  # the signature of a compiled function is not known
+            pass
         module = copy.deepcopy(self.build(n_features))
         if not isinstance(module, torch.nn.Module):
             raise ValueError(f"build must return a torch.nn.Module; got {quote(module)}.")

@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar, NoReturn, Self
 
 import numpy as np
 from sklearn import config_context
-from sklearn.base import BaseEstimator, is_classifier
+from sklearn.base import BaseEstimator, is_classifier, is_regressor
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
@@ -33,7 +33,11 @@ _LEAST_HESSIAN = 1e-3
 
 def _check_regressor(name: str, value: Any) -> None:
     """Refuse what is no regressor."""
-    if not has_methods(value, "fit", "predict") or has_methods(value, "rank"):
+    # Some regressors, such as a StackingRegressor, have predict only once they are fitted.
+    fits_and_predicts = has_methods(value, "fit", "predict") or (
+        has_methods(value, "fit", "get_params") and is_regressor(value)
+    )
+    if not fits_and_predicts or has_methods(value, "rank"):
         raise ValueError(
             f"{name} must be a regressor with fit(X, y) and predict(X), such as "
             f"ExtraTreesRegressor(); got {quote(value)}."

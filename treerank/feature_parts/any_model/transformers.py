@@ -113,13 +113,24 @@ class TransformerPart(BaseEstimator):
         if matrix.shape[0] == 0:
             return np.empty((0, self.n_outputs_))
         with answering_refusals(self, self.transformer, matrix):
-            outputs = in_blocks(self.transformer_.transform, matrix)
+            outputs = in_blocks(self._transformed, matrix)
             if not np.isfinite(outputs).all():
                 raise ValueError(
                     "transformer must return finite numbers; got NaN or infinity from "
                     f"{quote(self.transformer)}."
                 )
         return outputs.reshape(len(outputs), -1)
+
+    def _transformed(self, matrix: Any) -> Any:
+        """Return what the transformer makes of some rows; refuse others than a row for each."""
+        outputs = self.transformer_.transform(matrix)
+        shape = np.shape(outputs)
+        if shape[:1] != matrix.shape[:1] or 0 in shape:
+            raise ValueError(
+                f"transformer must return a row of numbers for each of {matrix.shape[0]} documents;"
+                f" got shape {shape} from {quote(self.transformer)}."
+            )
+        return outputs
 
     def get_state(self) -> NoReturn:
         """Refuse to be saved: the transformer is an object of another library."""
