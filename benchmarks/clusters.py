@@ -13,6 +13,7 @@ import warnings
 from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
+from threading import Thread
 
 import dask
 import dask.dataframe as dd
@@ -27,6 +28,8 @@ from treerank.progress import listening
 LOCAL = {"threads_per_worker": 1, "dashboard_address": None, "host": "127.0.0.1"}
 DOCUMENTS_PER_QUERY = 40
 SIZES = {"num_leaves": 31, "learning_rate": 0.1}
+#: Seconds after which a fit of another program is given up.
+LIMIT = 300
 
 
 def documents(first, last, features=136):
@@ -161,7 +164,7 @@ def _sizes_of_queries(part):
 
 
 def fit_xgboost(client, folder, n_trees):
-    """Fit by ``xgboost.dask``, which moves whole queries to the workers."""
+    """Fit by ``xgboost.dask``, which moves whole queries to the workers; None after ``LIMIT``."""
     import xgboost.dask
 
     frame = dd.read_parquet(folder).persist()
@@ -177,7 +180,11 @@ def fit_xgboost(client, folder, n_trees):
         objective="rank:ndcg",
     )
     ranker.client = client
-    ranker.fit(X, y, qid=frame["query"])
+    thread = Thread(target=ranker.fit, args=(X, y), kwargs={"qid": frame["query"]}, daemon=True)
+    thread.start()
+    thread.join(LIMIT)
+    if thread.is_alive():
+        return None, "", None
     took = time.perf_counter() - began
     trees = "".join(ranker.get_booster().get_dump(with_stats=True))
     return took, trees, None

@@ -2,7 +2,7 @@
 
 ``results/QUESTION.jsonl`` has one JSON object per measurement: its ``conditions`` (data set, ranker
 and settings, which identify it), its ``values``, and its ``environment`` (commit, date, machine,
-load, versions).
+versions, and ``others``: how many cores other programs used meanwhile).
 """
 
 import datetime
@@ -13,6 +13,7 @@ import math
 import os
 import platform
 import subprocess
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -96,13 +97,44 @@ def _key(row):
 
 def row_of(measurement: Measurement) -> dict:
     """Measure, and return the row."""
-    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else None
+    before = _busy_seconds()
     values = {name: _rounded(value) for name, value in measurement.measure().items()}
     return {
         "conditions": measurement.conditions,
         "values": values,
-        "environment": environment() | {"load": None if load is None else round(load, 1)},
+        "environment": environment() | {"others": _cores_of_others(before)},
     }
+
+
+def _busy_seconds() -> tuple[float, float, float] | None:
+    """Return the time, and the seconds of cores that all programs and this one have used.
+
+    Time that a host has taken from this machine counts as that of others. None where the system
+    does not say (not Linux).
+    """
+    try:
+        with open("/proc/stat", encoding="ascii") as file:
+            ticks = file.readline().split()[1:]
+    except OSError:
+        return None
+    user, nice, system, _, _, interrupts, soft, stolen = map(int, ticks[:8])
+    all_programs = (user + nice + system + interrupts + soft + stolen) / os.sysconf("SC_CLK_TCK")
+    return time.perf_counter(), all_programs, sum(os.times()[:4])
+
+
+#: What others used while a value was measured that several measurements share.
+_LAST: list[float] = []
+
+
+def _cores_of_others(before: tuple[float, float, float] | None) -> float | None:
+    """Return how many cores other programs have used since ``before``, in the mean."""
+    after = _busy_seconds()
+    if before is None or after is None:
+        return None
+    elapsed, all_programs, own = (new - old for new, old in zip(after, before, strict=True))
+    if elapsed > 0.2 or not _LAST:
+        _LAST[:] = [round(max(0.0, all_programs - own) / max(elapsed, 0.01), 2)]
+    return _LAST[0]
 
 
 def _rounded(value):

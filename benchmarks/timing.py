@@ -50,34 +50,68 @@ def ratio_of(times, ours, theirs):
 
 def section_of(rows, answer, notes=""):
     """Return the section of times: a chart of ratios, and a table of each kind of value."""
-    named = {", ".join(map(str, row["conditions"].values())): row["values"] for row in rows}
-    ratios = {name: values for name, values in named.items() if "ratio" in values}
     charts, tables = [], []
+    ratios = [row for row in rows if "ratio" in row["values"]]
     if ratios:
         groups = {
-            name: {"ratio": (v["ratio"], v.get("least"), v.get("most"))}
-            for name, v in ratios.items()
+            f"{name} / {other}" + (f", {rest}" if rest else ""): {
+                "ratio": (v["ratio"], v.get("least"), v.get("most"))
+            }
+            for (name, other, rest), v in ((_names(row), row["values"]) for row in ratios)
         }
         charts.append(
             intervals(
-                f"Ratios of time. {answer}",
+                answer,
                 groups,
                 "time over that of the other, with the range over turns",
                 reference=1.0,
                 logarithmic=True,
             )
         )
-    for names in dict.fromkeys(tuple(values) for values in named.values()):
+        head = ["what", "over", "with", "ratio", "range over turns", "of CPU time", "ms"]
         body = [
             [
-                name,
-                *(
-                    "" if x is None else f"{x:,.3g}" if isinstance(x, float) else x
-                    for x in values.values()
-                ),
+                *_names(row),
+                number(v["ratio"]),
+                f"{number(v['least'])} to {number(v['most'])}",
+                number(v["cpu ratio"]),
+                number(v["milliseconds"]),
             ]
-            for name, values in named.items()
-            if tuple(values) == names
+            for row, v in ((row, row["values"]) for row in ratios)
         ]
-        tables.append((", ".join(names).capitalize(), table(["what", *names], body)))
+        tables.append(("Ratios of times", table(head, body)))
+    others = [row for row in rows if "ratio" not in row["values"]]
+    for names in dict.fromkeys(tuple(row["values"]) for row in others):
+        of_kind = [row for row in others if tuple(row["values"]) == names]
+        body = [[_name(row), *map(number, row["values"].values())] for row in of_kind]
+        title = ", ".join(names)
+        tables.append((title[0].upper() + title[1:], table(["what", *names], body)))
     return Section(answer, charts, tables, notes)
+
+
+def number(value):
+    """Return a number with three digits, or as many as are before the point."""
+    if value is None:
+        return ""
+    return f"{value:,.0f}" if isinstance(value, int) or value >= 1000 else f"{value:.3g}"
+
+
+def _names(row):
+    """Return what is measured, over what, and the other conditions."""
+    first, *others = row["conditions"].items()
+    over = row["conditions"].get("over", "")
+    return first[1], over, ", ".join(_condition(*each) for each in others if each[0] != "over")
+
+
+def _name(row):
+    name, _, rest = _names(row)
+    return f"{name}, {rest}" if rest else name
+
+
+def _condition(name, value):
+    """Return "2 threads", "one query of 1,000"."""
+    if isinstance(value, str):
+        return value
+    if name.endswith(" of"):
+        return f"{name} {value:,}"
+    return f"{value:,} {name.removesuffix('s') if value == 1 else name}"

@@ -171,12 +171,21 @@ def measurements(options):
 
 def section(rows):
     """Return ratios and seconds."""
-    fits = [row for row in rows if row["conditions"].get("over") == "LGBMRanker"]
-    ratios = [row["values"]["ratio"] for row in fits]
-    answer = (
-        f"Fits with the same trees take {min(ratios):.2f} to {max(ratios):.2f} of the time of "
-        "LGBMRanker."
-        if ratios
-        else "Seconds and ratios of fits."
-    )
+    ratios = {
+        (row["conditions"].get("fit"), row["conditions"].get("threads")): row["values"]["ratio"]
+        for row in rows
+        if "over" in row["conditions"]
+    }
+    parts = [
+        f"{name} {ratios[fit, 2]:.2f} of {peer}'s"
+        for name, fit, peer in (
+            ("own trees take", "LambdaMART", "LGBMRanker"),
+            ("LightGBM's", "TreeDirectRanker on LightGBM", "LGBMRanker"),
+            ("XGBoost's", "TreeDirectRanker on XGBoost", "XGBRanker"),
+        )
+        if (fit, 2) in ratios
+    ]
+    answer = "Seconds and ratios of fits."
+    if parts:
+        answer = f"With the same trees on two threads, {', '.join(parts)} time."
     return timing.section_of(rows, answer)

@@ -85,4 +85,13 @@ def measurements(options):
 
 def section(rows):
     """Return ratios and seconds."""
-    return timing.section_of(rows, "Metrics over ranx's, and seconds of readers.")
+    seconds = {row["conditions"].get("reader"): row["values"].get("seconds") for row in rows}
+    ratios = [row["values"]["ratio"] for row in rows if "metric" in row["conditions"]]
+    parts = []
+    if seconds.get("LETOR, treerank") and seconds.get("LETOR, scikit-learn"):
+        ratio = seconds["LETOR, treerank"] / seconds["LETOR, scikit-learn"]
+        parts.append(f"a LETOR file is read in {ratio:.2f} of scikit-learn's time")
+    if ratios:
+        parts.append(f"metrics take {min(ratios):.2f} to {max(ratios):.2f} of ranx's")
+    answer = ", and ".join(parts)
+    return timing.section_of(rows, f"{answer[:1].upper()}{answer[1:]}." if parts else "Seconds.")

@@ -47,12 +47,27 @@ def section(rows):
         c, v = row["conditions"], row["values"]
         kind = next(name for name in ("fit by", "program", "scored by") if name in c)
         name = f"{kind} {c[kind]}".removeprefix("program ") + f", {c['rows']:,} rows"
+        if v["seconds"] is None:
+            body.append([name, c["number"], "not done in 300", ""])
+            continue
         groups.setdefault(name, {})[f"{c['number']}"] = (v["seconds"], None, None)
         body.append([name, c["number"], f"{v['seconds']:.1f}", v.get("model", "")])
         if kind == "program":
             models.setdefault(c["program"], set()).add(v["model"])
+    seconds = {
+        (row["conditions"]["fit by"], row["conditions"]["number"]): row["values"]
+        for row in rows
+        if row["conditions"].get("fit by") and row["conditions"]["rows"] == 1_000_000
+    }
     same = [name for name, found in models.items() if len(found) == 1]
     answer = "Seconds of fits by one and by two workers."
+    if {("workers", 2), ("threads", 2)} <= set(seconds):
+        workers, threads = seconds["workers", 2], seconds["threads", 2]
+        after = workers["seconds"] - workers["seconds of rows"]
+        answer = (
+            f"Once the rows are there, two workers of one thread take {after:.1f} s for a fit to "
+            f"1,000,000 documents, and one process of two threads {threads['seconds']:.1f} s."
+        )
     if same:
         answer += f" The same model by one and by two workers: {', '.join(same)}."
     chart = intervals(answer, groups, "seconds", reference=None, logarithmic=True)

@@ -38,7 +38,7 @@ def test_a_question_runs_on_tiny_data_and_its_rows_are_whole(question, capsys):
     for row in rows:
         assert set(row) == {"conditions", "values", "environment"}
         assert row["values"]
-        assert set(row["environment"]) == {"commit", "date", "machine", "versions", "load"}
+        assert set(row["environment"]) == {"commit", "date", "machine", "versions", "others"}
         json.dumps(row, allow_nan=False)
 
 
@@ -81,10 +81,35 @@ def test_readme_and_page_give_no_figure_of_a_benchmark_that_is_not_kept():
 
 
 def test_times_of_a_busy_machine_are_not_shown(monkeypatch):
-    busy = {"environment": {"load": 7.5}}
-    assert not page.is_quiet(busy)
-    assert not page.is_quiet({"environment": {"load": None}})
-    assert page.is_quiet({"environment": {"load": 0.3}})
+    assert not page.is_quiet({"environment": {"others": 1.5}})
+    assert not page.is_quiet({"environment": {"others": None}})
+    assert not page.is_quiet({"environment": {}})
+    assert page.is_quiet({"environment": {"others": 0.03}})
+
+
+@pytest.mark.parametrize(
+    ("clocks", "others"),
+    [
+        ([(0, 10, 4), (2, 13, 6)], 0.5),  # of 3 seconds in 2, this program used 2
+        ([(0, 10, 4), (2, 12, 6.1)], 0.0),  # clocks differ a little
+        ([(0, 10, 4), (0, 10, 4)], 0.25),  # measured already, with another row
+        ([None, None], None),
+    ],
+)
+def test_a_row_says_what_other_programs_did_meanwhile(clocks, others, monkeypatch):
+    monkeypatch.setattr(measurements, "_LAST", [0.25])
+    monkeypatch.setattr(measurements, "_busy_seconds", lambda: clocks.pop(0))
+    row = measurements.row_of(measurements.Measurement({"data": "a"}, lambda: {"x": 1.0}))
+    assert row["environment"]["others"] == others
+
+
+def test_the_system_counts_this_program_among_all():
+    if (before := measurements._busy_seconds()) is None:
+        pytest.skip("the system does not say")
+    sum(range(10**7))
+    after = measurements._busy_seconds()
+    of_all, own = after[1] - before[1], after[2] - before[2]
+    assert of_all >= own - 0.05 > 0
 
 
 def test_a_row_replaces_that_of_the_same_conditions(tmp_path):
