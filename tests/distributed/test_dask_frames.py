@@ -265,6 +265,11 @@ def test_a_fit_that_cannot_begin_leaves_the_workers_to_others(client, monkeypatc
             for series in (FRAME["label"], dd.from_pandas(FRAME, npartitions=2)["label"], 3)
             if (name, type(series)) != ("drop", int)
         ),
+        (
+            RANKER,
+            {"query": ("query", "a")},
+            r"""frame.assign\(query=frame\["query"\].astype\(str\) \+ "/" \+ frame\["a"\].astype""",
+        ),
         (RANKER, {"n_workers": 0}, "n_workers must be"),
         (RANKER, {"n_workers": 3}, "n_workers must be at most the number of workers.*, 2; got 3"),
         (RANKER, {"frame": FRAME}, "frame must be a data frame of Dask or of Spark; got"),

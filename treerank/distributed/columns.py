@@ -124,9 +124,18 @@ def check_column_name(argument: str, column: Any) -> None:
     TypeError: label must be the name of a column of frame, which holds the features, the labels \
 and the queries; got <class 'list'>. Write fit(ranker, frame, "label", "query").
     """
-    if not isinstance(column, str):
-        raise TypeError(
-            f"{argument} must be the name of a column of frame, which holds the features, the "
-            f"labels and the queries; got {type(column)}. "
-            'Write fit(ranker, frame, "label", "query").'
-        )
+    if isinstance(column, str):
+        return
+    rule = (
+        f"{argument} must be the name of a column of frame, which holds the features, the labels "
+        f"and the queries; got"
+    )
+    if argument == "query" and isinstance(column, list | tuple):
+        if column and all(isinstance(name, str) for name in column):
+            joined = ' + "/" + '.join(f'frame["{name}"].astype(str)' for name in column)
+            raise TypeError(
+                f"{rule} {quote(column)}. Make one column of them, such as "
+                f"frame.assign(query={joined}), and write drop={quote([*column])} unless they are "
+                "features."
+            )
+    raise TypeError(f'{rule} {type(column)}. Write fit(ranker, frame, "label", "query").')
