@@ -29,7 +29,7 @@ class DataSet:
         What the documents and queries are.
     queries, documents, features : int
         Numbers of them, all parts together.
-    licence, link : str
+    license, link : str
         Terms, and where to get it.
     """
 
@@ -39,7 +39,7 @@ class DataSet:
     queries: int
     documents: int
     features: int
-    licence: str
+    license: str
     link: str
 
     @property
@@ -58,7 +58,7 @@ DATA_SETS = {
             784,
             15_211,
             46,
-            "Microsoft Research licence",
+            "Microsoft Research license",
             "https://www.microsoft.com/en-us/research/project/letor-learning-rank-information-retrieval/letor-4-0/",
         ),
         DataSet(
@@ -68,7 +68,7 @@ DATA_SETS = {
             106,
             16_140,
             45,
-            "Microsoft Research licence",
+            "Microsoft Research license",
             "https://www.microsoft.com/en-us/research/project/letor-learning-rank-information-retrieval/",
         ),
         DataSet(
@@ -88,7 +88,7 @@ DATA_SETS = {
             89,
             9_122,
             136,
-            "Microsoft Research licence",
+            "Microsoft Research license",
             "https://www.microsoft.com/en-us/research/project/mslr/",
         ),
         DataSet(

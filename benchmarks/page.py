@@ -1,4 +1,9 @@
-"""The page of evidence: ``docs/evidence.md`` and its charts, drawn from the kept rows alone."""
+"""What is drawn from the kept rows alone: ``docs/evidence.md``, its charts, and marked passages.
+
+A passage of README or of another page of the manual stands between two comments,
+``<!-- evidence: QUESTION.NAME -->`` and ``<!-- end of evidence -->``: it is the entry NAME of what
+``passages(rows)`` of the question's module returns.
+"""
 
 import re
 from collections.abc import Sequence
@@ -15,7 +20,11 @@ DOCS = HERE.parent / "docs"
 README = HERE.parent / "README.md"
 #: Cores that other programs may have used while times were measured that are shown.
 QUIET = 0.2
-MARKS = "<!-- evidence -->", "<!-- end of evidence -->"
+#: A passage between its marks, which are indented alike.
+PASSAGE = re.compile(
+    r"^( *)<!-- evidence: (\w+)\.([\w ]+) -->\n.*?^ *<!-- end of evidence -->$",
+    re.MULTILINE | re.DOTALL,
+)
 
 
 @dataclass(frozen=True)
@@ -47,22 +56,10 @@ class Page:
     files: dict[Path, str] = field(default_factory=dict)
 
     def add(self, question: str) -> str:
-        """Add the charts of a question, and return its Markdown."""
+        """Add the charts of a question that has rows, and return its Markdown."""
         module, command = module_of(question), f"python -m benchmarks {question} --write"
-        rows = read_rows(question)
-        shown = [row for row in rows if not module.IS_TIMING or is_quiet(row)]
-        head = [f"## {module.TITLE}", ""]
-        if not shown:
-            return "\n".join(
-                [
-                    *head,
-                    "No measurement is kept yet"
-                    + (" on a machine that does nothing else" if module.IS_TIMING else "")
-                    + f". To measure: `{command}`.",
-                    "",
-                ]
-            )
-        lines = head + self.lines_of(question, module.section(shown))
+        shown = shown_rows(question)
+        lines = [f"## {module.TITLE}", "", *self.lines_of(question, module.section(shown))]
         return "\n".join([*lines, f"To repeat: `{command}`. {provenance(shown)}", ""])
 
     def add_papers(self) -> str:
@@ -106,6 +103,22 @@ class Page:
         return [*lines, ""]
 
 
+def shown_rows(question: str) -> list[dict]:
+    """Return the kept rows of a question; times only if nothing else ran on the machine."""
+    rows = read_rows(question)
+    return [row for row in rows if is_quiet(row)] if module_of(question).IS_TIMING else rows
+
+
+def without_rows() -> str:
+    """Return the Markdown that lists the questions of which no row is shown."""
+    missing = [question for question in QUESTIONS if not shown_rows(question)]
+    if not missing:
+        return ""
+    items = [f"* {module_of(q).TITLE} `python -m benchmarks {q} --write`" for q in missing]
+    text = "No measurement of these is kept, or none on a machine that did nothing else:"
+    return "\n".join(["## Questions without kept measurements", "", text, "", *items, ""])
+
+
 def with_code(title: str) -> str:
     """Return a title as HTML, with code between backticks."""
     return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(title, quote=False))
@@ -128,6 +141,21 @@ def provenance(rows: list[dict]) -> str:
     return f"{text} with {', '.join(engines)}." if engines else f"{text}."
 
 
+def with_passages(text: str) -> str:
+    """Return the text of a page, with its marked passages drawn from the kept rows."""
+
+    def drawn(match: re.Match) -> str:
+        space, question, name = match.groups()
+        lines = [
+            f"<!-- evidence: {question}.{name} -->",
+            *module_of(question).passages(shown_rows(question))[name].splitlines(),
+            "<!-- end of evidence -->",
+        ]
+        return "\n".join(f"{space}{line}".rstrip() for line in lines)
+
+    return PASSAGE.sub(drawn, text)
+
+
 def data_table() -> str:
     """Return the table of data sets."""
     rows = [
@@ -138,31 +166,30 @@ def data_table() -> str:
             f"{each.queries:,}",
             f"{each.documents:,}",
             each.features,
-            each.licence,
+            each.license,
         ]
         for each in data.DATA_SETS.values()
     ]
-    head = ["data set", "kind", "what", "queries", "documents", "features", "licence"]
+    head = ["data set", "kind", "what", "queries", "documents", "features", "license"]
     return table(head, rows)
 
 
 INTRODUCTION = """# Evidence
 
-Every figure on this page is drawn from rows kept in
-`benchmarks/results`, by `python -m benchmarks page`; a test compares them. Each section names the
-command that measures its rows again. What was tried and did not help is in
-`benchmarks/LOG.md`.
+`python -m benchmarks page` draws every figure on this page from the rows kept in
+`benchmarks/results`, and a test compares them. Each section names the command that repeats its
+measurements. Attempts that did not help are listed in `benchmarks/LOG.md`.
 
-**Quality** is NDCG@10 with gains 2^y − 1. Scores that tie are averaged over their orders, and
-queries without a relevant document are left out. A difference is paired over test queries, with a
-95 % bootstrap interval that takes the fitted models as given; where an interval holds 0, the
-difference is not significant. Intervals are not adjusted for several comparisons. **Times** are
-shown only if the machine did nothing else.
+**Quality** is NDCG@10 with gains 2^y − 1. Tied scores are averaged over their orders, and queries
+without a relevant document are left out. Differences are paired over test queries, with 95 %
+bootstrap intervals that take the fitted models as given. If an interval contains 0, the difference
+is not significant. Intervals are not adjusted for multiple comparisons. **Times** are shown only if
+nothing else ran on the machine.
 
 ## Data sets
 
-Synthetic sets are draws of treerank's own generator, `make_web_search`, a third of whose labels is
-shuffled; a lead on them says less than one on public sets.
+Synthetic data comes from treerank's own generator, `make_web_search`, with a third of the labels
+shuffled. A lead on synthetic data means less than one on public data.
 
 """
 
@@ -170,17 +197,15 @@ shuffled; a lead on them says less than one on public sets.
 def make() -> dict[Path, str]:
     """Return the text of every file of the page by path."""
     page = Page()
-    sections = [*(page.add(question) for question in QUESTIONS), page.add_papers()]
+    sections = [page.add(question) for question in QUESTIONS if shown_rows(question)]
+    sections += [page.add_papers(), *filter(None, [without_rows()])]
     text = INTRODUCTION + data_table() + "\n\n" + "\n".join(sections)
     page.files[DOCS / "evidence.md"] = text
-    readme = README.read_text(encoding="utf-8")
-    if MARKS[0] in readme:
-        before, rest = readme.split(MARKS[0])
-        after = rest.split(MARKS[1])[1]
-        from .questions.quality import summary
-
-        said = summary(read_rows("quality"))
-        page.files[README] = f"{before}{MARKS[0]}\n  {said}\n  {MARKS[1]}{after}"
+    guides = [path for name in ("guide", "how") for path in sorted((DOCS / name).glob("*.md"))]
+    for path in (README, *guides):
+        before = path.read_text(encoding="utf-8")
+        if PASSAGE.search(before):
+            page.files[path] = with_passages(before)
     return page.files
 
 

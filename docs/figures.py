@@ -43,6 +43,8 @@ STYLE = {
     "savefig.transparent": True,
     "svg.fonttype": "none",
 }
+#: The gray in which treerank writes on figures of its own, for light and dark grounds.
+GRAY_TEXT = re.compile(r"fill: #7a7a7a")
 #: Blocks of a page that are run, and where each ends.
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 #: What a page's inline SVG must not have: a prolog, and names that two figures could share.
@@ -148,6 +150,7 @@ def in_page_colors(svg, alternative):
     svg = GROUP_NAME.sub("<g", METADATA.sub("", PROLOG.sub("", svg, count=1)))
     for name, color in COLORS.items():
         svg = re.sub(color, f"var(--oi-{name}, {color})", svg, flags=re.IGNORECASE)
+    svg = GRAY_TEXT.sub("fill: var(--color-foreground-secondary)", svg)
     svg = svg.replace("#000000", "currentColor").replace(
         "#ffffff", "var(--color-background-primary)"
     )

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import numpy as np
 import pytest
@@ -20,9 +21,12 @@ README = ROOT / "README.md"
 MANUAL = sorted((ROOT / "docs").rglob("*.md"))
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 LINK = re.compile(r"\]\(([^)#:]+)(?:#[^)]*)?\)")
+OUTSIDE = re.compile(r"\]\((\w+://[^)]*)\)")
 BLOCK = re.compile(r"^```python\n(.*?)^```\n(?:\n?```text\n(.*?)^```)?", re.MULTILINE | re.DOTALL)
 #: What may differ: pairs are summed in the vectors of a processor, and so the last bits of models.
-BY_PROCESSOR = re.compile(r"\b[A-Za-z_]\w* [+-][\d.]+\d|-?\d\.\d{4}|; about \d+ would show it")
+BY_PROCESSOR = re.compile(
+    r"\b[A-Za-z_]\w* [+-][\d.]+\d|-?\d\.\d{4}|; about [\d,]+ queries would be needed"
+)
 NUMBER = re.compile(r"(?<![\w#])\d+(?:\.\d+)?")
 SHELL = re.compile(r"^```bash\n(treerank .*?)^```", re.MULTILINE | re.DOTALL)
 
@@ -91,6 +95,21 @@ def test_the_links_of_the_readme_lead_to_files():  # Sphinx checks those of the 
     text = README.read_text(encoding="utf-8")
     assert LINK.findall(text)
     assert [link for link in LINK.findall(text) if not (ROOT / link).exists()] == []
+
+
+def test_links_out_are_well_formed_and_the_scheduled_workflow_opens_them():
+    texts = [path.read_text(encoding="utf-8") for path in (README, *MANUAL)]
+    links = [link for text in texts for link in OUTSIDE.findall(text)]
+    assert len(links) > 60
+    for link in links:
+        parts = urlsplit(link)
+        assert parts.scheme == "https", link
+        assert re.fullmatch(r"[a-z0-9-]+(\.[a-z0-9-]+)+", parts.netloc), link
+        assert re.fullmatch(r"[\w./?#=&%+~:@,;-]+", link, re.ASCII), link
+    workflow = (ROOT / ".github" / "workflows" / "test.yml").read_text(encoding="utf-8")
+    jobs = re.split(r"^  (?=\w+:$)", workflow, flags=re.MULTILINE)
+    (job,) = (each for each in jobs if "-b linkcheck" in each)
+    assert "github.event_name == 'schedule'" in job
 
 
 def test_what_the_readme_shows_of_hybrid_search_is_on_its_page():  # where it is run

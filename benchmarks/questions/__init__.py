@@ -1,7 +1,8 @@
 """Questions: a module each, with its measurements and its section of the page.
 
 A module has ``TITLE``, ``IS_TIMING`` (whether the values are times, which only a quiet machine
-measures), ``measurements(options)`` and ``section(rows)``.
+measures), ``measurements(options)`` and ``section(rows)``; ``passages(rows)``, if there is one,
+returns texts by name for other pages of the manual.
 """
 
 import importlib

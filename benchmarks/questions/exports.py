@@ -66,8 +66,8 @@ def section(rows):
     n = min((row["values"]["documents"] for row in scores), default=0)
     answer = (
         f"{wrong} of {n:,} scores in each of the formats "
-        f"{', '.join(row['conditions']['format'] for row in scores)} differ, to the last bit, from "
-        "what the export says that the program gives."
+        f"{', '.join(row['conditions']['format'] for row in scores)} differ by even one bit from "
+        "the scores that the export predicts."
     )
     head = ["format", "forests", "scores", "wrong"]
     body = [
@@ -108,7 +108,7 @@ def section(rows):
             )
         )
     notes = (
-        "RankLib and the plugins of OpenSearch, Elasticsearch, Solr and Vespa are emulated from "
-        "their sources, and were compared by hand; no figures are kept of it."
+        "RankLib, Solr, Vespa and the plugins of OpenSearch and Elasticsearch are emulated from "
+        "their sources, and the emulations were compared with them by hand; no figures are kept."
     )
     return Section(answer, charts, tables, notes)

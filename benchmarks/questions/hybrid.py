@@ -204,22 +204,108 @@ def measurements(options):
             yield Measurement(conditions, measure)
 
 
-def section(rows):
-    """Return curves over the number of judged queries in the real world, and the table."""
+def learned_values(rows):
+    """Return the values of what was learned by world, method and number of judged queries."""
     found = {}
     for n_judged, n_draws in DRAWS.items():
         some = values_by(rows, "world", "method", judged=n_judged, draws=n_draws)
         found |= {(*key, n_judged): value for key, value in some.items()}
+    return found
+
+
+def methods_of(found):
+    """Return the methods in their order, and those that are compared with the blend."""
     methods = list(dict.fromkeys(method for _, method, _ in found))
-    others = [m for m in methods if m not in (BLEND, ALL_COLUMNS)]
+    return methods, [m for m in methods if m not in (BLEND, ALL_COLUMNS)]
+
+
+def learned_table(found, world):
+    """Return NDCG@10 of a world by method and number of judged queries."""
+    kind = "real" if world == "fields" else "simulated"
+    head = [f"NDCG@10, {world} ({kind})", *(f"{n:,} queries" for n in DRAWS)]
+    methods = methods_of(found)[0]
+    return table(head, [[m, *(short(found[world, m, n]["ndcg"]) for n in DRAWS)] for m in methods])
+
+
+def passages(rows):
+    """Return the tables and figures of the guide."""
+    free, found = values_by(rows, "world", "method"), learned_values(rows)
+    singles = zip(NAMES, ("title", "overview", "tags"), strict=True)
+    singles = [(f"{name}; {field} in fields", name, field) for name, field in singles]
+    sums = [f"sum of {m}" for m in ("min_max", "z_score")]
+    named = {"RRF, k = 60": "RRF, k = 60", "RRF, k automatic": "RRF, k chosen by `fuse`"}
+    named |= dict(zip(sums, ("sum of min-max scores", "sum of z-scores"), strict=True))
+    worlds = sorted(retrievers.WORLDS, key=lambda world: world != "fields")
+    kinds = {w: f"{w} ({'real' if w == 'fields' else 'simulated'})" for w in worlds}
+    body = [
+        [label, *(short(free[w, field if w == "fields" else name]["ndcg"]) for w in kinds)]
+        for label, name, field in singles
+    ]
+    body += [
+        [label, *(short(free[w, method]["ndcg"]) for w in kinds)] for method, label in named.items()
+    ]
+    fusions = table(["NDCG@10", *kinds.values()], body)
+    lists = {f"synthetic lists of {n}": f"synthetic, {n:,}" for n in DEEP}
+    columns = {"fields": kinds["fields"], "strong": "strong, 15 (simulated)"} | lists
+    constants = {f"RRF, k = {k}": k for k in CONSTANTS} | {"RRF, k automatic": "chosen by `fuse`"}
+    body = [
+        [k, *(short(free[world, method]["ndcg"]) for world in columns)]
+        for method, k in constants.items()
+    ]
+    return {
+        "fusions": fusions,
+        "constants": table(["k", *columns.values()], body),
+        **{world: learned_table(found, world) for world in retrievers.WORLDS},
+        "leads": leads_sentence(found),
+        "engines": engines_sentence(rows),
+    }
+
+
+def leads_sentence(found):
+    """Return where trees and a linear model lead, and by how much over what engines can weigh."""
+    others = methods_of(found)[1]
+    leads = [value for (_, method, _), value in found.items() if method in others]
+    ahead, behind = sum(v["low"] > 0 for v in leads), sum(v["high"] < 0 for v in leads)
+    engine = [value["lead"] for (_, m, _), value in found.items() if m == "linear model, min-max"]
+    more = max(
+        abs(value["ndcg"] - found[world, BLEND, n]["ndcg"])
+        for (world, method, n), value in found.items()
+        if method == ALL_COLUMNS
+    )
+    return (
+        f"Trees and a linear model on raw and min-max scores are significantly ahead of the other "
+        f"{len(others)} methods in {ahead} of {len(leads)} cells, and significantly behind in "
+        f"{behind}. A linear model of min-max scores, which is what search engines can weigh, is "
+        f"{short(min(engine))} to {short(max(engine))} behind. Adding the columns of reciprocal "
+        f"ranks changes NDCG@10 by {short(more)} at most."
+    )
+
+
+def engines_sentence(rows):
+    """Return how many pairs engines order otherwise, by the columns that a model learned from."""
+    found = values_by(rows, "format", "columns", world="strong")
+    textbook = [found[format, "textbook"] for format in FORMATS]
+    own = [found[format, engine] for format, engine in FORMATS.items()]
+    return (
+        'On 1,000 queries of the world "strong", weights learned on a textbook\'s min-max scores '
+        f"make OpenSearch change the order of {textbook[0]['changed']:,} of "
+        f"{textbook[0]['pairs']:,} pairs, and Elasticsearch of {textbook[1]['changed']:,}. With "
+        f"the columns of `engine=`, they change {own[0]['changed']:,} and {own[1]['changed']:,}."
+    )
+
+
+def section(rows):
+    """Return curves over the number of judged queries in the real world, and the table."""
+    found = learned_values(rows)
+    others = methods_of(found)[1]
     leads = [value for (_, method, _), value in found.items() if method in others]
     ahead, behind = sum(v["low"] > 0 for v in leads), sum(v["high"] < 0 for v in leads)
     answer = (
         "Trees and a linear model on raw and min-max scores, learned from 20 to 1,000 judged "
         "queries, are "
-        f"significantly ahead of other ways in {ahead} of {len(leads)} cells (four worlds, four "
-        f"numbers of judged queries, {len(others)} ways), and significantly behind in {behind}. "
-        "One world is real, three are simulated."
+        f"significantly ahead of the other methods in {ahead} of {len(leads)} cells (four worlds, "
+        f"four numbers of judged queries, {len(others)} methods), and significantly behind in "
+        f"{behind}. One world is real, three are simulated."
     )
     shown = [BLEND, SINGLE, GRID, "linear model, min-max", "trees, raw and min-max"]
     series = {name: [(n, found["fields", name, n]["ndcg"]) for n in DRAWS] for name in shown}
@@ -232,9 +318,7 @@ def section(rows):
     parts = []
     for world in retrievers.WORLDS:
         kind = "real" if world == "fields" else "simulated"
-        head = [f"NDCG@10, {world} ({kind})", *(f"{n:,} queries" for n in DRAWS)]
-        body = [[m, *(short(found[world, m, n]["ndcg"]) for n in DRAWS)] for m in methods]
-        parts.append((f"NDCG@10 by method, {world} ({kind})", table(head, body)))
+        parts.append((f"NDCG@10 by method, {world} ({kind})", learned_table(found, world)))
     head = ["world", "judged queries", "less", "lead", "from", "to"]
     lost = [
         [world, n, method, *(signed(value[v]) for v in ("lead", "low", "high"))]
@@ -242,7 +326,7 @@ def section(rows):
         if method in others and value["low"] <= 0
     ]
     parts.append((f"The {len(lost)} cells without a significant lead", table(head, lost)))
-    notes = "[Hybrid search](guide/hybrid.md) has the tables of fusions without labels, too."
+    notes = "[Hybrid search](guide/hybrid.md) also has the tables of fusions without labels."
     return Section(answer, [chart], parts, notes)
 
 

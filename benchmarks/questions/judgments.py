@@ -131,17 +131,18 @@ def section(rows):
     alone = coverage[0, "LLM alone"]
     found = llm_training.gains(flat(rows, "way"))
     stacked = [gain for key, gain in found.items() if key[3] == STACKED]
-    parts = [f"{share(min(coverage[n, BOTH]))} with {n} queries by people" for n in human]
+    parts = [f"{share(min(coverage[n, BOTH]))} with {n} queries judged by people" for n in human]
     answer = (
-        "With simulated judges, intervals of 95 % that combine both kinds of labels hold the truth "
-        f"in at least {', '.join(parts)} (least of {len(coverage[human[0], BOTH])} cells), and "
-        f"their variance is {min(gains):.2f} to {max(gains):.2f} times smaller than that of people "
-        f"alone. The LLM alone covers the truth in {share(min(alone))} to {share(max(alone))}. "
-        f"A ranker that stacks both is {signed(min(stacked))} to {signed(max(stacked))} NDCG@10 "
-        "from the better of people alone and the LLM alone."
+        "With simulated judges, the coverage of 95 % intervals that combine both kinds of labels "
+        f"is at least {', '.join(parts)} (the least of {len(coverage[human[0], BOTH])} cells). "
+        f"Their variance is {min(gains):.2f} to {max(gains):.2f} times smaller than with people's "
+        f"labels alone. Intervals by the LLM alone have a coverage of {share(min(alone))} to "
+        f"{share(max(alone))}. Compared with the better of people alone and the LLM alone, a "
+        f"ranker that stacks both differs by {signed(min(stacked))} to {signed(max(stacked))} in "
+        "NDCG@10."
     )
-    chart = intervals(answer, groups, "share of intervals that hold the truth: mean, least and "
-        "most over cells", reference=0.95)  # fmt: skip
+    chart = intervals(answer, groups, "share of intervals that cover the true value: mean, least "
+        "and most over cells", reference=0.95)  # fmt: skip
     head = ["queries by people", "method", "least", "mean", "most"]
     body = [
         [n, method, share(min(v)), share(np.mean(v)), share(max(v))]
@@ -164,7 +165,7 @@ def section(rows):
             table(["method", "variance of people alone, by queries, over its: least", "most"],
                 [[m, f"{min(v):.2f}", f"{max(v):.2f}"] for m, v in documents.items()]),
         ))  # fmt: skip
-    return Section(answer, [chart], tables, "The LLM's labels are simulated, not a model's.")
+    return Section(answer, [chart], tables, "The LLM's labels are simulated.")
 
 
 def share(value):

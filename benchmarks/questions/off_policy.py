@@ -201,7 +201,8 @@ def section(rows):
             f"{v['equal']:,} of {v['lists']:,} diverse lists are those of MMR's definition."
         )
     answer = " ".join(parts)
-    chart = intervals(answer, groups, "share of intervals that hold the truth", reference=0.95)
+    label = "share of intervals that cover the true value"
+    chart = intervals(answer, groups, label, reference=0.95)
     head = ["old ranker", "propensities", *(f"`{name}`" for name in ESTIMATORS)]
     notes = "All logs are simulated."
     return Section(answer, [chart], [("Coverage", table(head, body))], notes)

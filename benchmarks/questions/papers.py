@@ -162,10 +162,10 @@ def section() -> Section:
     star, error = folds["ndcg@10"]["RankNet*"]
     answer = (
         f"On MQ2008's folds by the paper's measure, `RankNetStar` reaches {short(star)} ± "
-        f"{short(error)} (the paper: {short(FOLDS['RankNet*'][0])}); most rankers lie within one "
-        "standard error of each other, as there. LambdaMART, far behind in the paper's hold-outs "
-        f"by documents ({short(BY_DOCUMENTS['LambdaMART'][0])}, 5 or 10 trees), is the best here "
-        f"({short(documents['ndcg@10']['LambdaMART'][0])})."
+        f"{short(error)} (the paper: {short(FOLDS['RankNet*'][0])}); as in the paper, most rankers "
+        "lie within one standard error of each other. LambdaMART, far behind in the paper's "
+        f"hold-outs by documents ({short(BY_DOCUMENTS['LambdaMART'][0])}, 5 or 10 trees), is the "
+        f"best here ({short(documents['ndcg@10']['LambdaMART'][0])})."
     )
     groups = {
         name: {
@@ -201,8 +201,9 @@ def section() -> Section:
         ),
     ]
     notes = (
-        "Files of Figures 4 to 6, Tables 2 and 3, RankNet's Tables 1 and 2 and SortNet's tables "
-        "are kept in `benchmarks/results`, too; `python benchmarks/paper/draw.py` draws figures. "
-        "MSLR-WEB10K, MQ2007, TD2003 and TD2004 were not at hand."
+        "Results for Figures 4 to 6, Tables 2 and 3, RankNet's Tables 1 and 2 and SortNet's tables "
+        "are also kept in `benchmarks/results`; `python benchmarks/paper/draw.py` draws the "
+        "figures. "
+        "MSLR-WEB10K, MQ2007, TD2003 and TD2004 were not available."
     )
     return Section(answer, [chart], tables, notes)

@@ -11,7 +11,10 @@ from random_logs import random_log
 
 from benchmarks import __main__ as command
 from benchmarks import clicks, drawing, measurements, page
-from benchmarks.questions import QUESTIONS, module_of, values_by
+from benchmarks.questions import QUESTIONS, best, module_of, values_by
+from benchmarks.questions.hybrid import ALL_COLUMNS, BLEND, DRAWS
+from treerank import TreeDirectRanker
+from treerank.cli.fit import _HELP
 
 #: Questions whose quick form starts processes of its own.
 LONG = ("fit_time", "scale", "workers", "reading")
@@ -71,6 +74,55 @@ def test_a_changed_row_changes_the_page(question, monkeypatch):
         changed.append(row | {"values": values})
     monkeypatch.setattr(page, "read_rows", lambda name: changed)
     assert page.Page().add(question) != before
+
+
+GUIDES = [path for path in page.make() if path.suffix == ".md" and path.name != "evidence.md"]
+
+
+def test_passages_stand_in_readme_and_in_guides():
+    named = {path.name for path in GUIDES}
+    assert named == {"README.md", "rankers.md", "hybrid.md", "trees.md"}
+
+
+@pytest.mark.parametrize("path", GUIDES, ids=lambda path: path.stem)
+def test_a_changed_row_changes_each_passage(path, monkeypatch):
+    def lower(value):
+        return 0.9 * value - 0.05 if isinstance(value, float) else other(value)
+
+    def changed(question):
+        return [
+            row | {"values": {name: lower(value) for name, value in row["values"].items()}}
+            for row in measurements.read_rows(question)
+        ]
+
+    text = path.read_text(encoding="utf-8")
+    before = [match[0] for match in page.PASSAGE.finditer(text)]
+    monkeypatch.setattr(page, "read_rows", changed)
+    after = [match[0] for match in page.PASSAGE.finditer(page.with_passages(text))]
+    assert len(before) == len(after) == text.count("<!-- evidence: ")
+    for old, new in zip(before, after, strict=True):
+        (question,) = re.findall(r"evidence: (\w+)\.", old)
+        is_measured = "No measurement is kept" not in old
+        assert (old != new) == is_measured, question
+
+
+def test_the_guide_on_hybrid_search_says_what_rows_show():
+    """Its words, beside the tables: each fusion in "fields" is worse than the first retriever."""
+    rows = measurements.read_rows("hybrid")
+    free = values_by(rows, "method", world="fields")
+    fusions = [method for method in free if method.startswith(("RRF", "sum"))]
+    assert len(fusions) > 5
+    assert all(free[method]["ndcg"] < free["title"]["ndcg"] for method in fusions)
+    blend = [values_by(rows, "method", world="fields", judged=n, draws=d) for n, d in DRAWS.items()]
+    for found in blend:
+        others = [v["ndcg"] for m, v in found.items() if m not in (BLEND, ALL_COLUMNS)]
+        assert found[BLEND]["ndcg"] > max(others)
+
+
+def test_the_cost_of_best_is_said_alike():
+    times = best.times_text(measurements.read_rows("best"))
+    assert times in TreeDirectRanker.best.__doc__
+    assert times in _HELP["best"]
 
 
 def test_readme_and_page_give_no_figure_of_a_benchmark_that_is_not_kept():

@@ -7,7 +7,7 @@ from scipy import stats
 from sklearn.linear_model import LinearRegression
 from sklearn.tree import DecisionTreeRegressor
 
-from treerank import statistics
+from treerank import compare_scores, make_web_search, statistics
 from treerank.evaluation import Comparison, Difference, compare
 from treerank.evaluation.ranker_comparison import Outcome
 from treerank.model_selection import QueryShuffleSplit
@@ -88,11 +88,34 @@ def test_an_interval_leaves_out_0_only_beside_a_p_value_that_rejects(n_queries):
     assert kinds == {True, False}
 
 
+def test_a_plot_has_a_row_for_each_ranker_and_metric():
+    X, y, qid = make_web_search(12, documents_per_query=8, n_features=3, random_state=0)
+    scores = {name: X[:, j] for j, name in enumerate("abc")}
+    comparison = compare_scores(scores, y, qid, metrics=["ndcg@3", "map"])
+    one = comparison.chart("map", reference="b")
+    assert (one.names, one.x) == (("a", "c"), "map minus that of b")
+    both = comparison.chart(["ndcg@3", "map"], reference="b")
+    assert both.names == ("a, ndcg@3", "a, map", "c, ndcg@3", "c, map")
+    pairs = itertools.product("ac", comparison.metrics)
+    ends = [comparison.difference(name, other, "b").interval.ends for other, name in pairs]
+    rows = np.column_stack([both.estimates, both.low, both.high])
+    np.testing.assert_array_equal(rows, ends)
+    assert comparison.chart(reference="b").names == one.names  # by the first metric
+    pair = compare_scores({"a": X[:, 0], "b": X[:, 1]}, y, qid, metrics=["ndcg@3", "map"])
+    chart = pair.chart(["ndcg@3", "map"], reference="b")
+    assert (chart.names, chart.x) == (("ndcg@3", "map"), "a minus b")
+    with pytest.raises(ValueError, match=r"metric must be one of .*, or several; got none\."):
+        pair.chart([])
+    with pytest.raises(ValueError, match="metric must be one of"):
+        pair.chart(["map", "mrr"])
+
+
 def test_a_difference_that_is_not_shown_takes_more_queries_than_there_were():
     for gap, low, high in ((0.2, -0.1, 0.5), (-0.2, -0.5, 0.1), (0.2, 0.05, 0.35), (0, -1, 1)):
         found = Difference("map", "a", "b", Interval(gap, low, high, level=0.95), 100)
         is_open = low < 0 < high
-        assert str(found).endswith("would show it.") == (is_open and gap != 0)
+        assert str(found).endswith("queries would be needed.") == (is_open and gap != 0)
+        assert (", not significant; about " in str(found)) == (is_open and gap != 0)
         assert (found.queries_needed > 2 * 100) == is_open
     # Table of G*Power: a difference of 0.2 standard deviations takes 199.
     tiny = Difference("map", "a", "b", Interval(1e-200, -1, 1, level=0.95), 100)

@@ -62,3 +62,31 @@ def test_ideal_is_the_value_of_the_best_order_whatever_the_discount(k):
     metric = NDCG(k=k, discount="delayed_log2", ties="stable")
     np.testing.assert_allclose(metric.per_query(y, y + 0.0, qid), 1.0)
     assert metric(y, rng.normal(size=900), qid) < replace(metric, discount="log2")(y, y, qid)
+
+
+@pytest.mark.slow
+def test_the_conventions_of_the_guide_are_those_of_the_programs():
+    """The table in ``docs/guide/validation.md``, on queries with ties and one without relevance."""
+    import lightgbm
+    from sklearn.metrics import ndcg_score
+
+    rng = np.random.default_rng(0)
+    qid = np.repeat(np.arange(30), 15)
+    y, scores = rng.integers(0, 4, 450) * (qid != 7), rng.integers(0, 6, 450).astype(float)
+    lists = (y.reshape(30, 15), scores.reshape(30, 15))
+    ours = NDCG(10, gain="linear", no_relevant=0)(y, scores, qid)
+    assert ours == pytest.approx(ndcg_score(*lists, k=10), abs=1e-12)
+    found = {}
+    data = lightgbm.Dataset(scores[:, None], y, group=[15] * 30, init_score=scores)
+    lightgbm.train(
+        {"objective": "lambdarank", "eval_at": [10], "learning_rate": 1e-12, "verbosity": -1}
+        | {"metric": "ndcg", "num_leaves": 2, "feature_pre_filter": False, "num_threads": 1},
+        data,
+        1,
+        valid_sets=[data],
+        callbacks=[lightgbm.record_evaluation(found)],
+    )
+    (theirs,) = found["training"]["ndcg@10"]
+    stable = NDCG(10, ties="stable", no_relevant=1)(y, scores, qid)
+    assert stable == pytest.approx(theirs, abs=1e-6)
+    assert stable != pytest.approx(NDCG(10)(y, scores, qid), abs=1e-3)

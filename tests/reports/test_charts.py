@@ -2,6 +2,7 @@ import re
 
 import numpy as np
 
+from treerank.display.charts import Curve, Curves
 from treerank.reports.charts import histogram, line_chart, sorted_differences, ticks
 from treerank.reports.dots import Dot, dot_table
 
@@ -13,13 +14,19 @@ def test_ticks_are_within_the_range():
         assert low - 1e-9 <= found[0] <= found[-1] <= high + 1e-9
 
 
+def curves(points, x="x", y="y", **look):
+    """Return the curves of (x, y) or (x, y, low, high) by name."""
+    drawn = [Curve(name, *map(np.array, values)) for name, values in points.items()]
+    return Curves(tuple(drawn), x=x, y=y, **look)
+
+
 def test_points_of_a_chart_stay_in_it():
-    chart = line_chart("t", {"a": ([1, 9], [5, 5]), "b": ([4], [2])}, x="x", y="y")
+    chart = line_chart("t", curves({"a": ([1, 9], [5, 5]), "b": ([4], [2])}))
     places = [tuple(map(float, p.split(","))) for p in re.findall(r"[\d.]+,[\d.]+", chart)]
     width, height = map(float, re.search(r'viewBox="0 0 (\d+) (\d+)"', chart).groups())
     assert all(0 <= x <= width and 0 <= y <= height for x, y in places)
     assert chart.count("<circle") == 3
-    intervals = line_chart("t", {"a": ([1, 9], [5, 5], [4, 3], [6, 5])}, x="x", y="y")
+    intervals = line_chart("t", curves({"a": ([1, 9], [5, 5], [4, 3], [6, 5])}))
     assert intervals.count("<polyline") == 1 + 2
     assert "upper end</th>" not in chart
     assert "upper end</th>" in intervals
@@ -32,7 +39,7 @@ def bands(chart):
 
 
 def test_the_bands_of_a_line_are_around_its_points_and_tell_all_lines():
-    chart = line_chart("t", {"a": ([0, 1, 4], [5, 6, 7]), "b": ([4], [2])}, x="k", y="y")
+    chart = line_chart("t", curves({"a": ([0, 1, 4], [5, 6, 7]), "b": ([4], [2])}, x="k"))
     found = bands(chart)
     assert [text for *_, text in found] == ["k 0: a 5", "k 1: a 6", "k 4: a 7, b 2"]
     circles = [float(x) for x in re.findall(r'cx="([\d.]+)"', chart)][:3]
@@ -44,7 +51,7 @@ def test_the_bands_of_a_line_are_around_its_points_and_tell_all_lines():
 
 def test_long_curves_are_thinned_and_keep_their_ends():
     n = 5000
-    chart = line_chart("t", {"a": (np.arange(n), np.arange(n))}, x="x", y="y")
+    chart = line_chart("t", curves({"a": (np.arange(n), np.arange(n))}))
     assert len(chart) < 40_000
     assert "<title>x 4999: y 4999</title>" in chart
     assert "<title>x 0: y 0</title>" in chart
@@ -52,14 +59,36 @@ def test_long_curves_are_thinned_and_keep_their_ends():
 
 
 def test_an_axis_of_large_ratio_is_logarithmic_where_it_may_be():
-    curve = {"a": ([1, 10, 100, 1000], [0, 1, 2, 3])}
-    chart = line_chart("t", curve, x="x", y="y", may_be_log=True)
+    curve = curves({"a": ([1, 10, 100, 1000], [0, 1, 2, 3])})
+    chart = line_chart("t", curve, may_be_log=True)
     x = [float(v) for v in re.findall(r'cx="([\d.]+)"', chart)]
     np.testing.assert_allclose(np.diff(x), np.diff(x)[0], atol=0.2)
     for text in ("1", "10", "100", "1,000"):
         assert f">{text}</text>" in chart
-    plain = line_chart("t", curve, x="x", y="y")
+    plain = line_chart("t", curve)
     assert np.ptp(np.diff([float(v) for v in re.findall(r'cx="([\d.]+)"', plain)])) > 100
+
+
+def heights(chart):
+    """Return the y of each dot: a small one is near the top."""
+    return [float(y) for y in re.findall(r'cy="([\d.]+)"', chart)]
+
+
+def test_ranks_have_the_best_at_the_top():
+    ranks = {"rank": ([1, 2, 3], [7.0, 4.0, 1.0])}
+    up = heights(line_chart("t", curves(ranks)))
+    assert up == sorted(up)
+    down = heights(line_chart("t", curves(ranks, is_inverted=True)))
+    assert down == up[::-1]
+
+
+def test_an_axis_may_begin_at_0_and_points_without_a_value_are_left_out():
+    shares = {"a": ([1, 2, 3, 4], [0.5, np.nan, 0.25, 0.4])}
+    chart = line_chart("t", curves(shares, from_zero=True))
+    assert ">0</text>" in chart
+    assert ">0</text>" not in line_chart("t", curves(shares))
+    assert [text for *_, text in bands(chart)] == ["x 1: y 0.5", "x 3: y 0.25", "x 4: y 0.4"]
+    assert line_chart("t", curves({"a": ([1], [np.nan])})) == ""
 
 
 def test_a_histogram_tells_shares():

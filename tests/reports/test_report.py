@@ -2,6 +2,7 @@ import base64
 import hashlib
 import json
 import re
+from html import escape
 from html.parser import HTMLParser
 from types import SimpleNamespace
 
@@ -18,7 +19,7 @@ from treerank import make_web_search, report
 from treerank.baselines import RankSVM
 from treerank.clicks import ClickRelevance
 from treerank.documents.queries import QueryGroups
-from treerank.inspection import permutation_importance, slices
+from treerank.inspection import effect, permutation_importance, slices
 from treerank.inspection.pair_calibration import calibration_curve, drawn_pairs
 from treerank.rankers import ColumnRanker
 from treerank.rankers.calibration import pair_probability
@@ -218,7 +219,7 @@ def test_a_difference_that_is_not_significant_says_what_would_show_it():
     found = re.search(
         r"No significant difference to the baseline: ndcg@10 ([+-]0\.\d{4}) "
         r"\(95\s%: ([+-]0\.\d{4}) to ([+-]0\.\d{4}); p\s=\s(0\.\d{3})\)\. "
-        r"About ([\d,]+) queries would show it\.",
+        r"About ([\d,]+) queries would be needed to show a difference of this size\.",
         text,
     )
     gap, low, high, p = map(float, found.groups()[:4])
@@ -255,9 +256,9 @@ def test_learning_curves_and_propensities_are_drawn():
     fitted.fit(X, (y > 1).astype(float), qid, position=position, eval_set=held_out)
     html = report(fitted, X, y, qid, n_examples=1).html
     (curve,) = fitted.evals_result_["validation"].values()
-    assert f"<title>iterations {len(curve)}: ndcg@10 {curve[-1]:.4g}</title>" in html
+    assert f"<title>iteration {len(curve)}: ndcg@10 {curve[-1]:.4g}</title>" in html
     assert f"kept: {fitted.best_iteration_}" in html
-    assert "<title>position 8: propensity 0.125</title>" in html
+    assert "<title>position 8: examination propensity 0.125</title>" in html
     assert 'id="training"' not in report(RankSVM().fit(X, y, qid), X, y, qid, n_examples=1).html
 
 
@@ -279,6 +280,21 @@ def test_effects_have_a_rug_and_no_rare_ends(html):
     assert np.isin(grid, values).all()
     assert 8 <= len(grid) <= 14
     assert _grid(np.array([0.0] * 1000 + [5.0])).tolist() == [0, 5]
+
+
+def test_effects_are_those_of_inspection(html):
+    X, _, qid = documents(48)
+    fitted = ranker()
+    drawn = [name for name in NAMES if f"Score by {escape(name)}<" in html]
+    assert len(drawn) >= 3
+    for name in drawn:
+        values = X[name].dropna().to_numpy()
+        found = effect(fitted, X, qid, feature=name, values=_grid(values), n_documents=400)
+        for of, shown in (("score", "mean score"), ("rank", "mean rank (1 is the best)")):
+            curve = found.chart(of=of).curves[0]
+            for x, y in zip(curve.x, curve.y, strict=True):
+                text = f"{escape(name)} {x:.4g}: {shown} {y:.4g}</title>"
+                assert text in html
 
 
 def test_one_of_a_thing_is_said_so():

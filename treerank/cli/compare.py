@@ -103,7 +103,8 @@ def compare(
     scored on the same test sets.
 
     With --notes, or in a file, each difference is below the table, with its interval and how many
-    queries would show it. A ranker that fails on a split is reported, and the others continue.
+    queries would be needed to show it. A ranker that fails on a split is reported, and the others
+    continue.
     """
     *models, data = paths
     if not models and not ranker:

@@ -39,7 +39,7 @@ _HELP = {
     "leaves": f"Largest number of leaves of a tree. {_FOUND}",
     "rate": f"Factor of each tree. {_FOUND}",
     "metric": "Metric of the --valid file.",
-    "best": "Rank best, at about ten times the cost; see TreeDirectRanker.best.",
+    "best": "Rank best, at 9 to 14 times the cost; see TreeDirectRanker.best.",
     "n_features": "Number of features; by default, the highest in TRAIN.",
 }
 #: Number of propensities that are shown, from the first position.

@@ -107,6 +107,8 @@ class Curves:
         Whether both axes are shares, from 0 to 1, with the diagonal drawn.
     from_zero : bool, default=False
         Whether the y axis begins at 0.
+    is_inverted : bool, default=False
+        Whether small values are at the top, as of ranks, of which 1 is the best.
     title : str, default=""
         Title.
 
@@ -123,6 +125,7 @@ class Curves:
     has_points: bool = True
     are_shares: bool = False
     from_zero: bool = False
+    is_inverted: bool = False
     title: str = ""
 
     def plot(self, ax: Any = None) -> Any:

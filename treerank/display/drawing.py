@@ -64,6 +64,8 @@ def draw_curves(chart: Curves, ax: Any = None) -> Any:
         ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))
     elif chart.from_zero:
         ax.set_ylim(bottom=0)
+    if chart.is_inverted and not ax.yaxis_inverted():
+        ax.invert_yaxis()
     if len(handles) > 1:
         names = [shortened(curve.name, _LONGEST_NAME) for curve in chart.curves]
         legend = ax.legend(handles, names, frameon=False, labelcolor=ax.yaxis.label.get_color())

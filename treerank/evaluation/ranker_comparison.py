@@ -401,15 +401,22 @@ class Comparison(RenamedMembers, Shown):
 
     def chart(self, metric: Any = None, *, reference: str = "best") -> Intervals:
         """Return the differences from a reference, as :meth:`plot` shows them."""
-        name = self.metrics[0] if metric is None else self._name_of(metric)
+        metrics = self._names_of(metric)
         if reference != "best":
             check_choice("reference", reference, self.complete)
         elif self.complete:
-            reference = find_reference(self, reference, means_and_errors(self, name)[0])
-        names = [ranker for ranker in self.complete if ranker != reference]
-        ends = [self._ends(name, ranker, reference) for ranker in names]
-        label = f"difference of {name} from {reference}"
-        return Intervals.of(names, ends, x=label, title="Differences with 95 % intervals")
+            reference = find_reference(self, reference, means_and_errors(self, metrics[0])[0])
+        others = [ranker for ranker in self.complete if ranker != reference]
+        rows = [(ranker, name) for ranker in others for name in metrics]
+        ends = [self._ends(name, ranker, reference) for ranker, name in rows]
+        if len(metrics) == 1:
+            names, x = others, f"{metrics[0]} minus that of {reference}"
+        elif len(others) == 1:
+            names, x = metrics, f"{others[0]} minus {reference}"
+        else:
+            names = [f"{ranker}, {name}" for ranker, name in rows]
+            x = f"difference from {reference}"
+        return Intervals.of(names, ends, x=x, title="Differences with 95 % intervals")
 
     def _ends(self, metric: str, ranker: str, reference: str) -> tuple[float, float, float]:
         """Return a difference and its bounds, which are NaN where it cannot be tested."""
@@ -432,10 +439,11 @@ class Comparison(RenamedMembers, Shown):
         ----------
         ax : matplotlib Axes, default=None
             Axes to draw on; ``None`` makes a figure.
-        metric : str or Metric, default=None
-            One of ``metrics``; ``None`` is the first.
+        metric : str or Metric, or sequence of them, default=None
+            Some of ``metrics``, each of which has its row; ``None`` is the first.
         reference : str, default="best"
-            A ranker's name, or ``"best"`` for the ranker of the highest mean.
+            A ranker's name, or ``"best"`` for the ranker of the highest mean by the first of these
+            metrics.
 
         Returns
         -------
@@ -478,6 +486,15 @@ class Comparison(RenamedMembers, Shown):
                 f"test must be None where human_labels are given; got {test!r}. Differences are "
                 "then tested by both kinds of labels."
             )
+
+    def _names_of(self, metric: Any) -> list[str]:
+        """Return the names of one metric or several; of ``None``, that of the first metric."""
+        if metric is None:
+            return [self.metrics[0]]
+        several = isinstance(metric, list | tuple)
+        if several and not metric:
+            raise ValueError(f"metric must be one of {sorted(self.metrics)}, or several; got none.")
+        return [self._name_of(each) for each in metric] if several else [self._name_of(metric)]
 
     def _name_of(self, metric: Any) -> str:
         """Return the name of a metric of the comparison."""

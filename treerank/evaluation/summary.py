@@ -2,7 +2,7 @@
 
 A summary holds numbers and text; :mod:`treerank.evaluation.layouts` turns them into tables.
 
-Difference: how far apart two rankers are, and how many queries would show it.
+Difference: how far apart two rankers are, and how many queries a test needs to show it.
 """
 
 from collections.abc import Callable, Mapping
@@ -52,8 +52,9 @@ class Difference(Shown):
     Examples
     --------
     >>> interval = Interval(0.01, -0.02, 0.04, level=0.95)
-    >>> print(Difference("map", "a", "b", interval, n_queries=200))
-    a - b by map: 0.0100 (95 %: -0.0200 to 0.0400) over 200 queries; about 3,678 would show it.
+    >>> Difference("map", "a", "b", interval, n_queries=200)
+    a - b by map: 0.0100 (95 %: -0.0200 to 0.0400) over 200 queries, not significant; about 3,678
+    queries would be needed.
     """
 
     metric: str
@@ -65,7 +66,7 @@ class Difference(Shown):
 
     @property
     def queries_needed(self) -> float:
-        """About how many queries would show the difference, if it is as large as observed.
+        """About how many queries a test needs to show the difference, if it is as observed.
 
         The interval is taken to narrow by the square root of their number, and to leave out 0 in
         80 % of samples of so many. Beside an LLM, it is the number of queries by people alone.
@@ -75,11 +76,13 @@ class Difference(Shown):
         return queries_needed(self.interval, n_queries)
 
     def __str__(self) -> str:
-        """Return the difference in one line; one that is not shown says what would show it."""
+        """Return the difference in one line, and how many queries are needed if it is not shown."""
         is_open = self.interval.low <= 0 <= self.interval.high and np.isfinite(self.queries_needed)
-        needed = f"; about {self.queries_needed:,.0f} would show it" if is_open else ""
+        kind = "queries" if self.prediction_powered is None else "human queries alone"
+        needed = ""
+        if is_open:
+            needed = f", not significant; about {self.queries_needed:,.0f} {kind} would be needed"
         if self.prediction_powered is not None:
-            needed = needed.replace(" would", " human ones alone would")
             sample = self.prediction_powered.sample
             return (
                 f"{self.first} - {self.second} by {self.metric}: {self.interval}; {sample}{needed}."
@@ -93,7 +96,7 @@ class Difference(Shown):
 
     def chart(self) -> Intervals:
         """Return the difference as a row of a forest plot, as :meth:`plot` shows it."""
-        names, label = [f"{self.first} - {self.second}"], f"difference of {self.metric}"
+        names, label = [f"{self.first} - {self.second}"], f"difference in {self.metric}"
         title = f"Difference with {100 * self.interval.level:g} % confidence interval"
         return Intervals.of(names, [self.interval.ends], x=label, title=title)
 
@@ -384,8 +387,9 @@ def _notes(comparison, reference, tests, alpha):
         )
     if tests:
         yield (
-            "Differences: intervals are those of the tests, not adjusted; over the queries it "
-            f"takes, {POWER:.0%} of tests show a true difference of this size at {1 - LEVEL:.2g}."
+            "Differences: intervals match the tests and are not adjusted; with the number of "
+            f"queries that would be needed, {POWER:.0%} of tests at {1 - LEVEL:.2g} show a true "
+            "difference of this size."
         )
     if comparison.scoring:
         names_metrics = not comparison.scoring.startswith(("tied", "queries"))

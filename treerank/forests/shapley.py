@@ -3,17 +3,17 @@ r"""Exact Shapley values of the difference of two scores, in closed form.
 The players are the features in which a document a differs from a reference b. A coalition has the
 features of a, and all others are those of b. In each tree, the two documents part at some splits.
 A leaf is reached if the features at which its path follows a are in the coalition and those at
-which it follows b are not. For u features of the first kind and v of the second, the leaf adds
-:math:`\frac{(u-1)!\,v!}{(u+v)!}` of its value to each of the u, and takes
-:math:`\frac{u!\,(v-1)!}{(u+v)!}` of it from each of the v. One walk through the nodes that either
-kind of step can reach collects both for all features.
+which it follows b are not. With u features of the first kind and v of the second, the leaf adds
+:math:`\frac{(u-1)!\,v!}{(u+v)!}` of its value to each of the u features, and subtracts
+:math:`\frac{u!\,(v-1)!}{(u+v)!}` of it from each of the v features. A single traversal of the nodes
+that a coalition can reach computes both sums for all features.
 
-A walk explains 64 pairs together. A mask of 64 bits has one bit for each pair: whether its document
-goes left at a split, whether the pair can still reach a node, and whether it does by a step of a
-alone.
+A traversal explains 64 pairs at once. A mask of 64 bits has one bit for each pair: whether its
+document goes left at a split, whether the pair can still reach a node, and whether only a takes the
+step to it.
 
-The parts of (b, a) are the negatives of those of (a, b), bit for bit: all walks go left first,
-whichever document does so.
+The contributions for (b, a) are the negatives of those for (a, b), bit for bit: every traversal
+goes left first, whichever document does so.
 """
 
 from functools import cache

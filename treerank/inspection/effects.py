@@ -65,7 +65,8 @@ class Effect(Shown):
         """Return the curve of the score or of the rank, as :meth:`plot` shows it."""
         y = "mean score" if of == "score" else "mean rank (1 is the best)"
         curve = Curve(of, self.values, self.score if of == "score" else self.rank)
-        return Curves((curve,), x=self.feature, y=y, title="Partial dependence")
+        look: dict[str, Any] = {"is_inverted": of == "rank", "title": "Partial dependence"}
+        return Curves((curve,), x=self.feature, y=y, **look)
 
     @check_arguments
     def plot(self, ax: Any = None, *, of: Literal["score", "rank"] = "score") -> Any:
@@ -82,10 +83,7 @@ class Effect(Shown):
         -------
         matplotlib Axes
         """
-        ax = self.chart(of=of).plot(ax)
-        if of == "rank" and not ax.yaxis_inverted():
-            ax.invert_yaxis()
-        return ax
+        return self.chart(of=of).plot(ax)
 
     def _shown(self) -> Table:
         columns = {self.feature: self.values, "score": self.score, "rank": self.rank}

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from treerank.display.charts import Curve, Curves
 from treerank.reports.page import Markup, element, joined
 from treerank.reports.tables import table
 
@@ -28,41 +29,46 @@ _MOST_DOTS, _MOST_BANDS = 25, 60
 _MOST_POINTS, _MOST_STEPS = 200, 400
 #: Ratio of the ends of an axis, both positive, from which it is logarithmic where that may be.
 _LOG_FROM = 50
-#: Two coordinates of the points of a line, and the ends of their intervals if there are any.
-Curve = tuple[ArrayLike, ...]
 
 
 def line_chart(
     title: str,
-    lines: Mapping[str, Curve],
+    chart: Curves,
     *,
-    x: str,
-    y: str,
-    of_shares: bool = False,
     rug: ArrayLike = (),
     mark: tuple[float, str] | None = None,
     may_be_log: bool = False,
 ) -> Markup:
-    """Return a chart of lines by name, whose axes have the names ``x`` and ``y``.
+    """Return the chart that a result draws by its ``plot()``, for a page.
 
-    Axes are as long as the lines need. Those of shares go from 0 to 1, with the line on which x and
-    y are equal. A rug has a tick at the bottom for each of some values of x; a mark is an upright
-    line with a name.
+    Axes are as long as the curves need, or go from 0 to 1 if they are shares, with the line on
+    which x and y are equal. A rug has a tick at the bottom for each of some values of x; a mark is
+    an upright line with a name. Points that are not finite are left out; of none, there is no
+    chart.
 
     Examples
     --------
-    >>> chart = line_chart("Learning", {"ndcg": ([1, 2], [0.4, 0.5])}, x="trees", y="ndcg")
-    >>> chart.count("<polyline"), "<title>trees 2: ndcg 0.5</title>" in chart
+    >>> ndcg = Curve("ndcg", np.array([1, 2]), np.array([0.4, 0.5]))
+    >>> drawn = line_chart("Learning", Curves((ndcg,), x="trees", y="ndcg"))
+    >>> drawn.count("<polyline"), "<title>trees 2: ndcg 0.5</title>" in drawn
     (1, True)
     """
-    arrays = {name: _thinned(np.array(line, dtype=np.float64)) for name, line in lines.items()}
+    arrays = {curve.name: _thinned(_points(curve)) for curve in chart.curves}
+    arrays = {name: line for name, line in arrays.items() if line.shape[1]}
+    if not arrays:
+        return Markup()
     points = np.concatenate([line[:2] for line in arrays.values()], axis=1)
     ranges = np.column_stack([points.min(axis=1), points.max(axis=1)]).tolist()
     low, high = ranges[0]
     is_log = may_be_log and low > 0 and high / low >= _LOG_FROM
-    axes = _Axes(*([(0.0, 1.0)] * 2 if of_shares else ranges), is_log=is_log)
+    if chart.from_zero:
+        ranges[1] = [min(ranges[1][0], 0.0), max(ranges[1][1], 0.0)]
+    if chart.are_shares:
+        ranges = [(0.0, 1.0)] * 2
+    axes = _Axes(*ranges, is_log=is_log, is_inverted=chart.is_inverted)
+    x, y = chart.x, chart.y
     drawn = [axes.grid(x, y)]
-    if of_shares:
+    if chart.are_shares:
         drawn.append(axes.polyline(axes.x_range, axes.x_range, "reference"))
     if mark is not None:
         drawn.append(axes.mark(*mark))
@@ -149,9 +155,14 @@ class _Axes:
     """Two axes: where a point of the data is in the drawing."""
 
     def __init__(
-        self, x_range: tuple[float, float], y_range: tuple[float, float], *, is_log: bool = False
+        self,
+        x_range: tuple[float, float],
+        y_range: tuple[float, float],
+        *,
+        is_log: bool = False,
+        is_inverted: bool = False,
     ):
-        self.is_log = is_log
+        self.is_log, self.is_inverted = is_log, is_inverted
         self.x_ticks = _powers(*x_range) if is_log else ticks(*x_range)
         self.y_ticks = ticks(*y_range)
         self.x_range = min(x_range[0], self.x_ticks[0]), max(x_range[1], self.x_ticks[-1])
@@ -166,7 +177,8 @@ class _Axes:
         across = (x - left) / ((right - left) or 1)
         up = (np.asarray(y) - low) / ((high - low) or 1)
         width, height = _WIDTH - _LEFT - _RIGHT, _HEIGHT - _TOP - _BOTTOM
-        return _LEFT + across * width, _TOP + (1 - up) * height
+        down = up if self.is_inverted else 1 - up
+        return _LEFT + across * width, _TOP + down * height
 
     def polyline(self, x: Any, y: Any, class_: str) -> Markup:
         """Return a line through points."""
@@ -250,6 +262,15 @@ def _powers(low: float, high: float) -> list[float]:
     first, last = math.ceil(math.log10(low) - 1e-9), math.floor(math.log10(high) + 1e-9)
     step = max(1, -(-(last - first + 1) // 7))
     return [float(f"1e{n}") for n in range(first, last + 1, step)] or [low, high]
+
+
+def _points(curve: Curve) -> np.ndarray:
+    """Return x, y, and the ends of the intervals if there are any, of the finite points."""
+    rows = [curve.x, curve.y]
+    if curve.low is not None and curve.high is not None:
+        rows += [curve.low, curve.high]
+    points = np.array(rows, dtype=np.float64)
+    return points[:, np.isfinite(points[:2]).all(axis=0)]
 
 
 def _thinned(line: np.ndarray) -> np.ndarray:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from treerank.display.charts import Intervals
 from treerank.reports.charts import ticks
 from treerank.reports.page import Markup, element, joined
 from treerank.reports.tables import table
@@ -139,6 +140,18 @@ def _few(values: list[float]) -> list[float]:
     step = -(-len(values) // 4)
     first = values.index(0.0) % step if 0.0 in values else 0
     return values[first::step]
+
+
+def dots_of(chart: Intervals) -> list[Dot]:
+    """Return the rows of the forest plot that a result draws by its ``plot()``.
+
+    Examples
+    --------
+    >>> dots_of(Intervals.of(["age"], [(0.1, 0.0, 0.2)], x="drop"))
+    [Dot(estimate=0.1, low=0.0, high=0.2, quartiles=None, shown=True)]
+    """
+    ends = (chart.estimates, chart.low, chart.high)
+    return [Dot(*map(float, row)) for row in zip(*ends, strict=True)]
 
 
 def interval_text(dot: Dot) -> str:

@@ -9,7 +9,7 @@ from treerank.inspection.effects import effect
 from treerank.inspection.importance import permutation_importance
 from treerank.inspection.pair_calibration import drawn_pairs
 from treerank.reports.charts import line_chart
-from treerank.reports.dots import Dot, dot_table, interval_text
+from treerank.reports.dots import dot_table, dots_of, interval_text
 from treerank.reports.page import Markup, Section, element, joined
 from treerank.reports.subject import Subject, counted
 from treerank.reports.tables import folded, paragraphs, side_by_side
@@ -58,8 +58,7 @@ def _importances(
     settings |= {"groups": {names[f]: [f] for f in chosen}, "random_state": subject.random_state}
     importances = permutation_importance(subject.ranker, *data, **settings)
     order = [int(n) for n in importances.order]
-    intervals = [importances.interval(n, random_state=subject.random_state) for n in order]
-    dots = [Dot(interval.estimate, interval.low, interval.high) for interval in intervals]
+    dots = dots_of(importances.chart(most=len(order)))
     cells = [
         [
             names[chosen[n]],
@@ -106,10 +105,10 @@ def _charts(subject: Subject, feature: int, rows: np.ndarray) -> list[Markup]:
     curve = effect(subject.ranker, documents, qid, feature=feature, random_state=seed, **settings)
     name, shares = curve.feature, np.linspace(0, 1, _N_TICKS)
     rug = np.quantile(values, shares, method="inverted_cdf")
-    look: dict[str, Any] = {"x": name, "rug": rug, "may_be_log": True}
+    look: dict[str, Any] = {"rug": rug, "may_be_log": True}
     return [
-        line_chart(f"Score by {name}", {"score": (curve.values, curve.score)}, y="score", **look),
-        line_chart(f"Rank by {name}", {"rank": (curve.values, curve.rank)}, y="rank", **look),
+        line_chart(f"Score by {name}", curve.chart(of="score"), **look),
+        line_chart(f"Rank by {name}", curve.chart(of="rank"), **look),
     ]
 
 

@@ -1,7 +1,10 @@
 """Pairs: calibration of the probabilities of pairs, and of labels."""
 
+from dataclasses import replace
+
 import numpy as np
 
+from treerank.display.charts import Curve, Curves
 from treerank.inspection.pair_calibration import calibration_curve, drawn_pairs
 from treerank.rankers.calibration import pair_probability, relevance_scale_of
 from treerank.reports.charts import line_chart
@@ -32,8 +35,7 @@ def pairs(subject: Subject) -> Section | None:
         f"{curve.error:.3f}, over {len(i):,} pairs drawn from all queries. Upright lines are 95 % "
         f"intervals over queries."
     )
-    axes = "probability that a beats b", "share of pairs where it does"
-    chart = _calibration("Calibration of pair probabilities", {"ranker": curve}, *axes)
+    chart = line_chart("Calibration of pair probabilities", curve.chart())
     charts = side_by_side(chart, _relevance(subject), _scores(subject))
     hints = [f"Pair probabilities are wrong by {curve.error:.2f} in the mean: calibrate them."]
     body = joined([paragraphs(note), charts])
@@ -59,17 +61,12 @@ def _relevance(subject):
     scale = relevance_scale_of(subject.ranker)
     if scale is None:
         return Markup()
-    curves = {}
+    curves = list[Curve]()
     for label in scale.labels[1:][:_MOST_LABELS]:
         likely = scale.probability(subject.scores, label)
-        curves[f"label {label:g} or more"] = calibration_curve(
-            likely, subject.y >= label, subject.groups.codes
-        )
-    axes = "probability of the label", "share of documents that have it"
-    return _calibration("Calibration of relevance", curves, *axes)
-
-
-def _calibration(title, curves, x, y):
-    """Return curves by name beside the diagonal, where shares are as predicted."""
-    lines = {name: (curve.predicted, curve.won, *curve.interval) for name, curve in curves.items()}
-    return line_chart(title, lines, x=x, y=y, of_shares=True)
+        found = calibration_curve(likely, subject.y >= label, subject.groups.codes)
+        (curve,) = found.chart().curves
+        curves.append(replace(curve, name=f"label {label:g} or more"))
+    x, y = "predicted probability of the label", "share of documents that have it"
+    chart = Curves(tuple(curves), x=x, y=y, are_shares=True)
+    return line_chart("Calibration of relevance", chart)

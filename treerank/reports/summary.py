@@ -5,9 +5,10 @@ from typing import Any
 
 import numpy as np
 
+from treerank.display.charts import Curve, Curves
 from treerank.metrics.base import Metric
 from treerank.metrics.graded_metrics import NDCG
-from treerank.reports.charts import Curve, histogram, line_chart, sorted_differences
+from treerank.reports.charts import histogram, line_chart, sorted_differences
 from treerank.reports.dots import Dot, dot_table, interval_text
 from treerank.reports.page import Markup, Section, element, joined
 from treerank.reports.subject import Subject, counted, p_text
@@ -65,12 +66,14 @@ def _cutoffs(subject: Subject) -> Markup:
     by_name = {"ranker": subject.scores}
     if subject.baseline is not None:
         by_name["baseline"] = subject.baseline
-    codes, lines = subject.groups.codes, dict[str, Curve]()
+    codes, curves = subject.groups.codes, list[Curve]()
     for name, scores in by_name.items():
         by_cutoff = [replace(metric, k=k).per_query(subject.y, scores, codes) for k in _CUTOFFS]
-        lines[name] = [*_CUTOFFS], [_mean(values) for values in by_cutoff]
+        means = np.array([_mean(values) for values in by_cutoff])
+        curves.append(Curve(name, np.array(_CUTOFFS), means))
     stem = replace(metric, k=None).name
-    return line_chart(f"{stem}@k for k = 1 to {_CUTOFFS[-1]}", lines, x="k", y=f"{stem}@k")
+    title = f"{stem}@k for k = 1 to {_CUTOFFS[-1]}"
+    return line_chart(title, Curves(tuple(curves), x="k", y=f"{stem}@k"))
 
 
 def _won(subject: Subject) -> Markup | None:
@@ -130,7 +133,7 @@ def _spread(subject: Subject) -> str:
 
 
 def _difference(subject: Subject) -> tuple[str, str]:
-    """Return the side and a sentence: better, worse, or not shown and what would show it."""
+    """Return the side and a sentence: better, worse, or not shown and how much data it needs."""
     main, gaps = subject.main, subject.gaps[~np.isnan(subject.gaps)]
     p, interval = subject.p_values.get(main), subject.difference_interval(main)
     mean = float(gaps.mean()) if len(gaps) else 0.0
@@ -143,7 +146,9 @@ def _difference(subject: Subject) -> tuple[str, str]:
     if not gaps.any():
         return "none", f"No difference to the baseline: {main} is the same in all queries."
     needed = np.inf if interval is None else queries_needed(interval, len(gaps))
-    advice = f" About {needed:,.0f} queries would show it." if np.isfinite(needed) else ""
+    advice = ""
+    if np.isfinite(needed):
+        advice = f" About {needed:,.0f} queries would be needed to show a difference of this size."
     return "none", f"No significant difference to the baseline: {amount}.{advice}"
 
 

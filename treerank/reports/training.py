@@ -1,10 +1,14 @@
 """Training: the learning curve, and how often users look at each position."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from treerank.clicks.propensities import Propensities
+from treerank.display.charts import Curve
+from treerank.progress import LearningCurves
 from treerank.reports.charts import line_chart
 from treerank.reports.page import Markup, Section, joined
 from treerank.reports.subject import Subject
@@ -38,22 +42,23 @@ def _learning_curves(ranker: Any) -> list[Markup]:
     recorded = getattr(ranker, "evals_result_", None)
     if not isinstance(recorded, Mapping):
         return []
-    by_metric: dict[str, dict[str, Any]] = {}
-    for data, metrics in recorded.items():
-        for metric, values in metrics.items():
-            curve = np.asarray(values, dtype=np.float64)
-            steps = np.flatnonzero(np.isfinite(curve)) + 1
-            if len(steps) > 1:
-                by_metric.setdefault(metric, {})[data] = steps, curve[steps - 1]
+    recorded = LearningCurves(recorded)
     best = getattr(ranker, "best_iteration_", None)
     mark = (float(best), f"kept: {best:,}") if isinstance(best, int | np.integer) else None
-    charts = []
-    for metric, lines in list(by_metric.items())[:_MOST_METRICS]:
-        last = max(steps[-1] for steps, _ in lines.values())
-        at = mark if mark is not None and 0 < mark[0] <= last else None
-        title = f"Learning curve: {metric}"
-        charts.append(line_chart(title, lines, x="iterations", y=metric, mark=at))
+    charts = list[Markup]()
+    for metric in dict.fromkeys(name for metrics in recorded.values() for name in metrics):
+        chart = recorded.chart(metric=metric)
+        curves = tuple(curve for curve in chart.curves if _n_finite(curve) > 1)
+        if curves and len(charts) < _MOST_METRICS:
+            last = max(len(curve.x) for curve in curves)
+            at = mark if mark is not None and 0 < mark[0] <= last else None
+            drawn = replace(chart, curves=curves)
+            charts.append(line_chart(f"Learning curve: {metric}", drawn, mark=at))
     return charts
+
+
+def _n_finite(curve: Curve) -> int:
+    return int(np.isfinite(curve.y).sum())
 
 
 def _propensities(ranker: Any) -> Markup | None:
@@ -61,6 +66,4 @@ def _propensities(ranker: Any) -> Markup | None:
     propensities = ranker.propensities_
     if propensities is None or len(propensities) < 2:
         return None
-    curve = np.arange(1, len(propensities) + 1), propensities
-    title, lines = "Propensities by position", {"propensity": curve}
-    return line_chart(title, lines, x="position", y="propensity")
+    return line_chart("Propensities by position", Propensities.of(propensities).chart())

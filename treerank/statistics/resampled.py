@@ -61,7 +61,7 @@ POWER = 0.8
 
 
 def queries_needed(interval: Interval, n_queries: float) -> float:
-    """Return about how many queries would show a difference, if it is as large as observed.
+    """Return about how many queries a test needs to show a difference as large as observed.
 
     The interval is taken to narrow by the square root of their number, and to leave out 0 in
     80 % of samples of so many.

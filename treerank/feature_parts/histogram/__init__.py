@@ -1,22 +1,23 @@
 """Histogram trees: gradient boosting written for this package; the feature part is in ``trees``.
 
-The package has this engine besides LightGBM and XGBoost because it needs less time than they do,
-and because it can search splits with integer derivatives. Its quality equals LightGBM's.
+The package has its own trees besides those of LightGBM and XGBoost because they take less time to
+fit, and because they can search splits with integer gradients.
 
-A fit finds bins once (``binning``); then ``boost`` adds one tree after the other, in five steps:
+A fit finds the bins once (``binning``); then ``boost`` adds one tree after another, in five steps:
 
-1. ``packing`` rounds gradient and hessian of each document to multiples of a step, and packs them
-   into one or two integers that can simply be added. Their sums are exact, so trees depend neither
-   on threads nor on workers.
-2. ``histogram`` sums the packed gradients of a leaf's documents over the bins of eight features at
-   a time.
-3. ``splitter`` finds in a histogram the best cut of each feature, or the best set of categories.
+1. ``packing`` rounds the gradient and hessian of each document to multiples of a step, and packs
+   them into one or two integers that can simply be added. Their sums are exact, so trees depend
+   neither on threads nor on workers.
+2. ``histogram`` sums the packed gradients of a leaf's documents by bin, for eight features at a
+   time.
+3. ``splitter`` finds the best split of each feature in a histogram, or the best set of categories.
 4. ``partition`` sorts the rows of a leaf by the side of the split to which they go.
-5. ``grower`` repeats steps 2 to 4 for the leaf with the largest gain, until no leaf gains; threads
-   share the rows of a large leaf, then blocks of features (``tasks``), and workers add histograms.
+5. ``grower`` repeats steps 2 to 4 for the leaf with the largest gain, until no split has a gain.
+   Threads share the rows of a large leaf, then blocks of features (``tasks``), and workers add up
+   their histograms.
 
-Then ``leaves`` computes the values of the leaves from the exact derivatives, and adds them to the
-scores; ``forest`` turns bins into thresholds. Which module owns which array:
+Then ``leaves`` computes the values of the leaves from the exact gradients and hessians, and
+adds them to the scores; ``forest`` turns bins into thresholds. Each array is written by one module:
 
 ==========================  ===========  ===================================================
 array                       lives for    written by
@@ -31,10 +32,10 @@ nodes, best splits          a tree       ``grower``; ``splitter`` writes best sp
 values of leaves            a tree       ``leaves``
 ==========================  ===========  ===================================================
 
-Only rows, features, rounding and projections of several outputs are random, see ``sampling``. A
-tree grows in one kernel, which each thread calls once: the thread that finishes the last task of a
-step begins the next step, without Python. Only workers meet in Python, and Ctrl-C takes effect
-between trees. Other kernels make one pass over a range of rows or leaves, so that threads share the
-range. Each is compiled once, the kernel that grows trees once more if bins are in a file, and takes
-at most six arguments.
+Random numbers are used only for rows, features, rounding and projections of several outputs; see
+``sampling``. A tree grows in one kernel, which each thread calls once: the thread that finishes the
+last task of a step begins the next step, without Python. Workers exchange their sums in Python, and
+Ctrl-C takes effect between trees. Other kernels make one pass over a range of rows or leaves, which
+threads share. Each kernel is compiled once, the kernel that grows trees a second time if the bins
+are in a file, and takes at most six arguments.
 """

@@ -15,13 +15,13 @@ derivatives      value and these      what is set
 ``fast_pairs``   ``exact_pairs``      loss logistic, half_squared_tanh, squared_sigmoid or
                                       fidelity
 ``closed_forms`` ``closed_forms``     loss half_squared, exponential, hinge or squared_hinge, with
-                                      a weight of labels alone and pairs that are not cut off
+                                      a weight that depends on labels alone, pairs without a cutoff
 ``exact_pairs``  ``exact_pairs``      anything else, such as a loss of one's own, or ndcg under
                                       hinge
 ================ ==================== ==========================================================
 
-A weight of labels alone is uniform, query or label; pairs that are not cut off are all or adjacent
-ones. ``fast_pairs`` computes in single precision, the others in double precision. Where
-``k`` or ``top`` is short beside the queries, ``fast_pairs`` visits only pairs with a document near
-the top.
+The weights that depend on labels alone are uniform, query and label; the pairs without a cutoff are
+all and adjacent. ``fast_pairs`` computes in single precision, the others in double precision. If
+``k`` or ``top`` is small compared with the queries, ``fast_pairs`` visits only pairs with a
+document near the top.
 """
