@@ -150,8 +150,8 @@ def dots_of(chart: Intervals) -> list[Dot]:
     >>> dots_of(Intervals.of(["age"], [(0.1, 0.0, 0.2)], x="drop"))
     [Dot(estimate=0.1, low=0.0, high=0.2, quartiles=None, shown=True)]
     """
-    ends = (chart.estimates, chart.low, chart.high)
-    return [Dot(*map(float, row)) for row in zip(*ends, strict=True)]
+    rows = zip(chart.estimates.tolist(), chart.low.tolist(), chart.high.tolist(), strict=True)
+    return [Dot(estimate, low, high) for estimate, low, high in rows]
 
 
 def interval_text(dot: Dot) -> str:
