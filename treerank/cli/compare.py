@@ -188,9 +188,11 @@ def _refuse_model(path: Path) -> None:
 
 
 def _width_for(models: dict[str, Any], path: Path, has_others: bool) -> dict[str, Any]:
-    """Return the options by which a reader gives the features of all models.
+    """Return arguments for reading ``path`` so that it has the features of all fitted models.
 
-    Rankers that are to be fitted get all features of a table.
+    ``n_features`` is the largest width of the models for a LETOR file, ``features`` the names of
+    all their columns for a table. It is empty, so that all columns are read, without models; and
+    for a table if some model has no names or, ``has_others``, rankers are yet to be fitted.
     """
     if not models:
         return {}

@@ -67,7 +67,10 @@ def help_of_group(group: Any, ctx: Any, summaries: dict[str, str]) -> str:
 
 
 def _is_of_all(param: Any) -> bool:
-    """Tell whether a parameter is among those that all commands have."""
+    """Tell whether a parameter is left out of the lists of a command.
+
+    These are hidden parameters, and ``--help`` and ``--traceback``, which all commands have.
+    """
     return param.hidden or bool({"--help", TRACEBACK}.intersection(param.opts))
 
 

@@ -54,7 +54,11 @@ Memory = Annotated[
 
 
 def in_batches(path: Path, memory: str, **options: Any) -> Batches:
-    """Return the rows of a file in batches that take a small share of the memory."""
+    """Return the rows of a file in batches; each takes at most a hundredth of the memory.
+
+    ``memory`` is a size such as "4G". ``options`` are those of :func:`read_batches`. If they do not
+    say the number of features, the file's first rows are read once more to find it.
+    """
     width = options.get("n_features") or len(options.get("features") or ())
     if not width:
         width = next(iter(read_batches(path, batch_size=1, **options))).X.shape[1]

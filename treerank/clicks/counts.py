@@ -122,7 +122,11 @@ class ClickCounts(Shown):
     def of_keys(
         cls, key: np.ndarray, shown: np.ndarray, clicked: np.ndarray, items: Items, n_slots: int
     ) -> Self:
-        """Return counts by ascending keys ``item * n_slots + slot``."""
+        """Make counts from ascending, distinct keys ``item * n_slots + slot``, one entry per key.
+
+        ``shown`` and ``clicked`` are numbers of impressions and of clicks; a slot is a position
+        from 0.
+        """
         item, slot = (key // n_slots).astype(np.int32), (key % n_slots).astype(np.int32)
         return cls(item, slot, shown, clicked, items, n_slots)
 

@@ -280,7 +280,24 @@ class _LogSums:
     def statistics(
         self, session_weights: np.ndarray, ranking: Ranking, theta: np.ndarray, clip: float
     ) -> DocumentStatistics:
-        """Return the sums over weighted sessions."""
+        """Return clicks, exposure and weights of each candidate document, summed over sessions.
+
+        Parameters
+        ----------
+        session_weights : ndarray of shape (n_sessions,)
+            How often each session counts.
+        ranking : Ranking
+            The ranking to evaluate, with the reward of each document.
+        theta : ndarray
+            Propensity of each position at which the log shows documents.
+        clip : float
+            Largest ``abs(reward) * weight``, at which inverse propensity weights are clipped.
+
+        Returns
+        -------
+        DocumentStatistics
+            Sums of matched clicks and impressions are NaN if the log has no policy.
+        """
         weight, n, reward = session_weights[self.session], self.n_documents, ranking.reward
         examined = theta[self.position]
         clicks = np.bincount(self.document, weight * self.clicked, minlength=n)

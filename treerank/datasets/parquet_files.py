@@ -284,7 +284,12 @@ class ParquetFiles:
     def _check_columns(
         self, path: str, dropped: Sequence[str], arguments: Mapping[str, str]
     ) -> None:
-        """Refuse columns that do not exist, or whose type cannot be what they are for."""
+        """Refuse columns that do not exist or have a wrong type.
+
+        ``dropped`` columns must only exist. Label, query, document and features must also have a
+        type for their role, and there must be a feature. ``arguments`` maps a column to the
+        argument that named it, and ``path`` is the file, both for messages.
+        """
         needed = [name for name in (self.label, self.query, self.document) if name is not None]
         names = set(self.schema.names)  # a list is made at each call
         for name in [*needed, *self.features, *dropped]:
@@ -505,7 +510,11 @@ def _check_names(path, schema):
 
 
 def _check_same(path, schema, first, expected):
-    """Refuse a file with other columns or types than the first file of its folder."""
+    """Refuse a file whose columns or types differ from those of the folder's first file.
+
+    ``schema`` is that of the file ``path``, ``expected`` that of the file ``first``. Two types of
+    text are alike, and a column of nothing but missing values is like any type.
+    """
     kind_of = [dict(zip(s.names, s.types, strict=True)) for s in (expected, schema)]
     for name in kind_of[0] | kind_of[1]:
         kinds = [types.get(name, "no column") for types in kind_of]

@@ -236,7 +236,11 @@ def _feature_columns(
 
 
 def _stream(name, searches, pages, noise):
-    """Return the counts of one stream of each page."""
+    """Draw the length and the occurrences of query terms in one part of the text of each page.
+
+    ``name`` is the part: "body", "anchor", "title" or "url". ``noise`` has four standard normal
+    numbers per page, of shape (4, n_pages).
+    """
     usual, spread, correlation, coverage, repetition = _STREAM_PARAMETERS[name]
     visible = correlation * pages.match + np.sqrt(1 - correlation**2) * noise[1]
     length = np.floor(np.exp(usual + spread * noise[0]))

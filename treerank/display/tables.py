@@ -158,7 +158,11 @@ def _cell(value: Any) -> str:
 
 
 def _aligned(row: Sequence[str], columns: Sequence[tuple[int, bool]]) -> list[str]:
-    """Return cells of equal widths; numbers stand at the right."""
+    """Return cells padded to the widths of their columns, and shortened if they are longer.
+
+    ``columns`` has ``(width, is_number)`` for each cell; numbers stand at the right, text at the
+    left.
+    """
     cells = [shortened(cell, width) for cell, (width, _) in zip(row, columns, strict=True)]
     return [
         f"{cell:>{width}}" if is_number else f"{cell:<{width}}"

@@ -130,12 +130,11 @@ and the queries; got <class 'list'>. Write fit(ranker, frame, "label", "query").
         f"{argument} must be the name of a column of frame, which holds the features, the labels "
         f"and the queries; got"
     )
-    if argument == "query" and isinstance(column, list | tuple):
-        if column and all(isinstance(name, str) for name in column):
-            joined = ' + "/" + '.join(f'frame["{name}"].astype(str)' for name in column)
-            raise TypeError(
-                f"{rule} {quote(column)}. Make one column of them, such as "
-                f"frame.assign(query={joined}), and write drop={quote([*column])} unless they are "
-                "features."
-            )
+    names = [*column] if isinstance(column, list | tuple) else []
+    if argument == "query" and names and all(isinstance(name, str) for name in names):
+        joined = ' + "/" + '.join(f'frame["{name}"].astype(str)' for name in names)
+        raise TypeError(
+            f"{rule} {quote(column)}. Make one column of them, such as "
+            f"frame.assign(query={joined}), and write drop={quote(names)} unless they are features."
+        )
     raise TypeError(f'{rule} {type(column)}. Write fit(ranker, frame, "label", "query").')

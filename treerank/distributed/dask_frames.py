@@ -245,7 +245,12 @@ def _fit_here(
     frame: Any,
     eval_frame: Any = None,
 ) -> Outcome:
-    """Fit the shard of the worker of Dask that runs this."""
+    """Fit one shard on this worker of Dask, together with the other workers.
+
+    ``rank`` is the worker's number; ``frame`` and ``eval_frame`` are its partitions. ``network`` is
+    what ``start_tracker`` returned: how workers find each other. Rank 0 logs progress as events of
+    Dask by the name ``topic``. The fit ends if Dask cancels its task.
+    """
     from distributed import get_worker
 
     worker = get_worker()

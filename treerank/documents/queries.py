@@ -307,7 +307,7 @@ def _refuse_missing(name, is_missing, values):
 
 
 def warn_without_qid(qid: Any, n_documents: int) -> None:
-    """Warn of one query of many documents, where ``qid`` was probably forgotten."""
+    """Warn if ``qid`` is None for 1000 documents or more: it was probably forgotten."""
     if qid is None and n_documents >= _MANY:
         warn_user(
             f"qid is None, so all {n_documents} documents are taken for one query. Pass qid, the "

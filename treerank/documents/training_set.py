@@ -44,7 +44,10 @@ class PairTable(Protocol):
         """Probabilities that i is to stand above j."""
 
     def taking(self, rows: np.ndarray, /) -> Any:
-        """Return the pairs with both documents among the given rows, which are counted anew."""
+        """Return the pairs with both documents among ``rows``.
+
+        Their i and j become positions in ``rows``.
+        """
 
     def at(self, pairs: np.ndarray, /) -> Any:
         """Return some pairs, by their numbers or by a mask."""

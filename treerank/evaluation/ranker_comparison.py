@@ -400,7 +400,12 @@ class Comparison(RenamedMembers, Shown):
         return make_summary(self, reference, alpha)
 
     def chart(self, metric: Any = None, *, reference: str = "best") -> Intervals:
-        """Return the differences from a reference, as :meth:`plot` shows them."""
+        """Return the difference of each ranker from a reference, with 95 % intervals.
+
+        The arguments are as in :meth:`plot`, which draws the result: ``metric=None`` is the first
+        metric, ``reference="best"`` the ranker of the highest mean. Rankers that failed are left
+        out.
+        """
         metrics = self._names_of(metric)
         if reference != "best":
             check_choice("reference", reference, self.complete)

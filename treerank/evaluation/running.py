@@ -436,7 +436,11 @@ def _check_labels(names, rankers, grid):
 
 
 def _warn_of_seen(comparison):
-    """Warn of rankers that were trained on test queries."""
+    """Warn of rankers, fitted before the comparison, whose training queries are also test queries.
+
+    ``comparison`` is a ``Comparison``. Same queries with other documents get a warning of their
+    own.
+    """
     in_python = has_spelling("rankers")
     anew = ", or pass clone(ranker) of sklearn.base to fit it anew" if in_python else ""
     for name in comparison.fitted_before:

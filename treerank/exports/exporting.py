@@ -215,7 +215,10 @@ def formats_for(ranker: Any) -> list[str]:
 
 
 def check_reason(reason: str) -> None:
-    """Refuse what is no reason for which a program may score differently."""
+    """Refuse a value of ``allow`` that is none of the ``REASONS``.
+
+    These are the reasons, such as "rounding", for which an exported model may score differently.
+    """
     check_choice("allow", reason, REASONS)
 
 

@@ -129,7 +129,7 @@ class RefitTrees(BaseEstimator):
         return self.trees_.split_shares
 
     def get_state(self) -> dict[str, Any]:
-        """Return the refitted trees."""
+        """Return what ``fit`` has learned, for :meth:`set_state`: ``{"trees_": Forest}``."""
         check_is_fitted(self)
         return {"trees_": self.trees_}
 

@@ -216,7 +216,11 @@ class Forest:
 
     @property
     def by_depth(self) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Nodes of each depth and the numbers of their trees; children are neighbors."""
+        """Nodes of each depth, with the number of each node's tree.
+
+        One pair of arrays per depth, the roots first. The left and the right child of a split stand
+        next to each other, in the order of their parents.
+        """
         nodes, trees, levels = self.roots, np.arange(self.n_trees, dtype=np.int32), []
         while len(nodes):
             levels.append((nodes, trees))
@@ -276,7 +280,10 @@ class Forest:
 
     @cached_property
     def traversal(self) -> Traversal | None:
-        """The nodes as a traversal; ``None`` if there are splits by category."""
+        """Nodes in the order in which fast scoring reads them, a ``Traversal``.
+
+        None if some splits are by category. Computed once.
+        """
         return make_traversal(self)
 
     @cached_property

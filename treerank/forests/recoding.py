@@ -97,9 +97,12 @@ def _codes(old_levels: list[Any], levels: list[Any]) -> np.ndarray:
 
 
 def _with_other_codes(forest: Forest, codes: dict[int, np.ndarray]) -> Forest:
-    """Return trees whose splits by some features are by sets of new codes.
+    """Return the forest with its splits on recoded features as sets of the new codes.
 
-    ``codes`` has the old code of each new code, by feature. A split that needs no change is kept.
+    ``codes[feature][new_code]`` is the old code, or -1 for a category that the trees do not know;
+    it goes where missing values go. A split that sends all codes the same way as before is kept, a
+    threshold included. Trees that take 0 for a missing value, where the new code 0 would go to the
+    other side, are refused.
     """
     sets: dict[int, np.ndarray] = {}
     old_sets = forest.categories

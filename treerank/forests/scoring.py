@@ -228,7 +228,12 @@ def _score_by_traversal(X, traversal, nodes, sets, sums, columns, scores):
 
 @register_jitable(error_model="numpy")
 def _go_down(reached, first, columns, column, threshold, child):
-    """Send eight documents to their leaves; the compiler unrolls the inner loop."""
+    """Move eight documents from the roots in ``reached`` down to their leaves, in place.
+
+    ``columns`` are the compared values, of shape (n_columns, n); document ``i`` of the eight has
+    the values ``columns[:, first + i]``. A node compares that of ``column[node]`` with its
+    threshold; a leaf leads to itself. The compiler unrolls the inner loop.
+    """
     moved = 1
     while moved:
         moved = 0

@@ -50,7 +50,7 @@ class Peaks(NamedTuple):
     r: np.ndarray
 
     def classes(self, scores: ArrayLike) -> np.ndarray:
-        """Return the class of each score, 0 for the lowest."""
+        """Return the class of each score: how many thresholds it reaches, 0 for the lowest."""
         return np.searchsorted(self.thresholds, scores, side="right")
 
 

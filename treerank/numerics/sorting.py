@@ -49,7 +49,11 @@ def _insert(scores, gains, by_gain):
 
 @register_jitable
 def _merge(scores, gains, middle, by_gain, left_scores, left_gains):
-    """Merge the sorted documents before ``middle`` with the sorted ones from it on."""
+    """Merge two sorted runs, in place: the documents before ``middle``, and those from it on.
+
+    Scores fall; with ``by_gain``, equal scores have rising gains, otherwise they keep their order.
+    ``left_scores`` and ``left_gains`` are buffers of at least ``middle`` entries.
+    """
     for i in range(middle):
         left_scores[i], left_gains[i] = scores[i], gains[i]
     i, j, target = 0, middle, 0

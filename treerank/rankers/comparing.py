@@ -14,7 +14,12 @@ from treerank.rankers.scoring import Scoring, scores_of
 
 
 class Comparing(Scoring):
-    """Comparisons of two documents by their scores, and explanations of them."""
+    """Base class of rankers that compare two documents by their scores.
+
+    Adds ``compare``, ``distance`` and ``predict_pair_proba`` for pairs of documents, and
+    ``explain`` and ``explain_interactions``, which divide the difference of two scores among the
+    features.
+    """
 
     head_: AntisymmetricHead
     calibration_slope_: float

@@ -70,7 +70,10 @@ class ExplainedMargins(np.ndarray):
         self.names = getattr(other, "names", None)
 
     def by_name(self) -> list[dict[str, float]]:
-        """Return the parts of each pair by name, the largest first, without parts of 0."""
+        """Return a dict for each pair, from feature name to part, the largest magnitude first.
+
+        Parts of 0 are left out.
+        """
         rows, names = np.atleast_2d(np.asarray(self)), self.names or []
         orders = np.argsort(-np.abs(rows), axis=1, kind="stable")
         return [
@@ -184,7 +187,12 @@ PartsOfPairs = Callable[[np.ndarray, np.ndarray], np.ndarray]
 def parts_of(
     ranker: Any, X_a: Any, X_b: Any, n_orders: int, random_state: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the parts of margins and their standard errors, exact where the score allows it."""
+    """Return how much each feature adds to score(a) - score(b), and the standard errors.
+
+    Both are of shape (n_pairs, n_features). Parts are exact, with errors of 0, for trees, linear
+    models and their sums. For networks and rankers without ``components``, ``n_orders`` random
+    orders of the features are drawn, each walked in both directions.
+    """
     try:
         components = ranker.components().with_linear_networks_merged()
     except ValueError:  # the ranker is no sum of components

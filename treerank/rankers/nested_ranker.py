@@ -220,7 +220,15 @@ def _have_pairs(data):
 
 @dataclass(frozen=True, eq=False)
 class _StageEvalSets:
-    """Held-out documents that reach a stage, by set, and the metrics of them."""
+    """Evaluation sets of one stage: the held-out documents that reach it.
+
+    Attributes
+    ----------
+    sets : list of EvalSet
+        Documents that reach the stage, of each evaluation set that still has a pair.
+    metrics : sequence
+        Metrics to be recorded, the same at every stage.
+    """
 
     sets: list[EvalSet]
     metrics: Sequence[Any]

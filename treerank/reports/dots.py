@@ -87,7 +87,11 @@ def dot_table(
 
 @dataclass(frozen=True)
 class _Scale:
-    """From a value to a percentage of the width."""
+    """The scale that all dots of a column share; it draws them as SVG.
+
+    :meth:`of` makes it from the dots, with some room at both ends. A value becomes a percentage of
+    the column's width. :meth:`head` draws the numbers of the axis, :meth:`drawing` one dot.
+    """
 
     low: float
     high: float

@@ -88,7 +88,10 @@ def _table(names: list[str], note: str, sorted_by: int) -> Markup:
 
 
 def _plain(values: np.ndarray, shown: np.ndarray) -> list[Any]:
-    """Return values of some queries as text and rounded numbers; ``None`` for NaN."""
+    """Return the values at the indices ``shown`` as a list for JSON.
+
+    Floats are rounded to 4 decimals, NaN becomes None; other values stay as they are.
+    """
     chosen = values[shown].tolist()
     if values.dtype.kind != "f":
         return chosen

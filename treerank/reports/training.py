@@ -38,7 +38,11 @@ def training(subject: Subject) -> Section | None:
 
 
 def _learning_curves(ranker: Any) -> list[Markup]:
-    """Return a chart for each metric that was recorded more than once, with a line per data set."""
+    """Return learning curves: a chart for each metric, at most four, with a line per data set.
+
+    A line needs more than one finite value in ``ranker.evals_result_``; without any the list is
+    empty.
+    """
     recorded = getattr(ranker, "evals_result_", None)
     if not isinstance(recorded, Mapping):
         return []
@@ -62,7 +66,10 @@ def _n_finite(curve: Curve) -> int:
 
 
 def _propensities(ranker: Any) -> Markup | None:
-    """Return a chart of the propensity of each position; ``None`` without clicks."""
+    """Return a chart of the propensity of each position.
+
+    None if the ranker was not trained on clicks, or where there are fewer than two positions.
+    """
     propensities = ranker.propensities_
     if propensities is None or len(propensities) < 2:
         return None

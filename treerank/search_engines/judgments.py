@@ -230,7 +230,12 @@ def _check_judges(names: list[str], judges: list[int], rows: list[list[str]]) ->
 
 
 def _column(role: str, requested: str | None, names: list[str], usual: Sequence[str]) -> int:
-    """Return the number of the column of a given name, or with one of the usual names."""
+    """Return the index of a column: the one named ``requested``, or else the first usual name.
+
+    ``usual`` names are compared in lower case, with ``_`` for spaces and hyphens, in their order.
+    ``role`` is the argument that errors name: if there is no such column, if its name is there
+    twice, or if several columns could be the label.
+    """
     lower = [re.sub("[ -]", "_", name.lower()) for name in names]
     columns = [i for i, name in enumerate(names) if name == requested]
     if requested is None:
@@ -273,7 +278,11 @@ def _of_pairs(outer: str, query: str, inner: str, document: str, value: Any) -> 
 
 
 def _of_rre_query(placeholders: dict[str, Any], judged: dict[str, Any]) -> Triples:
-    """Yield the documents of a query: ``{document: {"gain": 3}}`` or ``{"3": [document]}``."""
+    """Yield (query, document, label) for the judged documents of one query of an RRE file.
+
+    The query's text is the placeholder ``$query`` of ``placeholders``, or the only one. ``judged``
+    is ``{document: {"gain": 3}}``, with "rating" instead of "gain", or ``{"3": [document, ...]}``.
+    """
     (query,) = [placeholders["$query"]] if len(placeholders) > 1 else placeholders.values()
     for key, value in judged.items():
         if isinstance(value, list):

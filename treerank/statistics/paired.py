@@ -81,7 +81,10 @@ def measured(name: str, values: ArrayLike) -> np.ndarray:
 
 
 def paired_differences(a: ArrayLike, b: ArrayLike) -> np.ndarray:
-    """Return ``a - b`` without the entries that are NaN in both; refuse what cannot be tested.
+    """Return ``a - b`` without the entries that are NaN in both.
+
+    Refuses arrays of different lengths, entries that are NaN in only one of the two, and fewer than
+    two pairs.
 
     Examples
     --------

@@ -107,7 +107,13 @@ def pack(
 
 @njit(error_model="numpy", nogil=True)
 def _pack_rows(first, last, derivatives, draws, layout, packed):
-    """Write the packed gradients of some rows to ``packed``, which is 0 before."""
+    """Write gradient, hessian and a count of 1 of rows ``first`` to ``last`` - 1 to ``packed``.
+
+    ``packed``, of shape (n_rows, n_integers), is 0 before; ``layout`` has the steps and the bits.
+    ``derivatives`` are (gradient, hessian). With two integers both are rounded to the nearest step;
+    with one, at random, by the keys in ``draws``: (seed, iteration, numbers of rows, which may be
+    empty: then rows are numbered in order).
+    """
     (gradient, hessian), (seed, iteration, numbers) = derivatives, draws
     state = stream(seed, iteration)
     up_gradient = up_hessian = 0.5

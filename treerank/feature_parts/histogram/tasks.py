@@ -59,7 +59,10 @@ def _take_one(location):
 
 @intrinsic
 def _read(typing_context, location):
-    """Return the number at an address by an atomic load: waiting threads write nothing."""
+    """Return the int64 at an address, by an atomic load.
+
+    Unlike an atomic exchange it writes nothing, so threads that wait do not disturb the others.
+    """
 
     def generate(context, builder, signature, arguments):
         kind = context.get_value_type(signature.return_type)

@@ -93,7 +93,12 @@ def _fill_reach(z, sharpness, reach):
 
 @register_jitable(error_model="numpy", fastmath=FASTMATH)
 def _split_reach(distance, sharpness, here, left, right):
-    """Divide the reach of some nodes between their left and right children."""
+    """Fill in the probabilities that rows arrive at the children of the nodes of one depth.
+
+    ``here`` has the probability of each node and row. A smooth step from 0 to 1, of ``distance *
+    sharpness + 0.5`` clipped to [0, 1], is the share that goes left; the rest goes right. ``left``
+    and ``right`` are filled. NaN stays NaN.
+    """
     half, two, three = distance.dtype.type(0.5), distance.dtype.type(2), distance.dtype.type(3)
     none, one = distance.dtype.type(0), distance.dtype.type(1)
     for i in range(len(distance)):

@@ -99,7 +99,11 @@ def _validation_text(rows: Rows, validation: Validation | None, n_outputs: int) 
 
 
 def _trial_scores(keys: np.ndarray, n_outputs: int) -> np.ndarray:
-    """Return scores for a trial of the objective, different in each row."""
+    """Return made-up scores between -1 and 1, to tell one objective or metric from another.
+
+    They are pseudorandom numbers of ``keys``, one key per row, so that they do not depend on the
+    order of rows. Of shape (n_rows,), or (n_rows, n_outputs) for several outputs.
+    """
     columns = [2 * uniforms(0, output, keys) - 1 for output in range(n_outputs)]
     return np.column_stack(columns) if n_outputs > 1 else columns[0]
 

@@ -86,11 +86,16 @@ def _grouped_plackett_luce(a, b, scores, label_terms, gradient, hessian):
 
 @register_jitable
 def _stages(level_share, n_ties):
-    """Sum Efron's stages of one level, whose share of the total is ``level_share``.
+    """Sum over Efron's stages of a group of ``n_ties`` tied rows.
 
-    Stage ``l`` has the denominator ``d = 1 - level_share * l / n_ties``: on average, that
-    share of the level has been placed. Returned are the sum of log d, and of 1/d, 1/d^2, r/d and
-    (r/d)^2, where ``r = 1 - l / n_ties`` is the remaining weight of each tied row.
+    Stage ``l = 0, ..., n_ties - 1`` has the denominator ``d = 1 - level_share * l / n_ties``: on
+    average, that share of the group has been placed. ``level_share``, at most 1, is the group's
+    share of the total weight. The remaining weight of each tied row is ``r = 1 - l / n_ties``.
+
+    Returns
+    -------
+    tuple
+        ``(sum of log d, (sums of 1/d, 1/d^2, r/d and (r/d)^2))``.
     """
     logs, inverse, inverse_square, left, left_square = 0.0, 0.0, 0.0, 0.0, 0.0
     for stage in range(n_ties):

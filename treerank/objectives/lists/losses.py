@@ -130,7 +130,11 @@ class XENDCG(ListwiseLoss):
     def over_queries(
         self, lists: ListwiseObjective, scores: np.ndarray, iteration: int
     ) -> QueryLosses:
-        """Return the cross entropy of each query and its derivatives."""
+        """Return the cross entropy of each query, and gradient and hessian of each document.
+
+        ``scores`` are in the order of ``lists.rows``. ``iteration`` selects the random numbers of
+        the target, so equal arguments give equal results.
+        """
         keys = lists.judgments.keys_of(lists.rows)
         exponentials = np.exp2(lists.y) - uniforms(lists.judgments.seed, iteration, keys)
         target = lists.weight * exponentials / lists.per_query(np.add, exponentials)

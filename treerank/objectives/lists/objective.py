@@ -167,7 +167,7 @@ class ListwiseObjective(Objective):
 
     @cached_property
     def prepared(self) -> Any:
-        """What the loss keeps of the labels."""
+        """Values that the loss computes once from the labels, by ``loss.prepared``; may be None."""
         return self.loss.prepared(self)
 
     def per_query(self, reduction: np.ufunc, values: np.ndarray) -> np.ndarray:

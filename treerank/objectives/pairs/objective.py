@@ -106,7 +106,11 @@ class PairwiseObjective(PairProblem, Objective):
         return any(Objective.has_anything_to_learn(objective) for objective in (self, logistic))
 
     def _summed(self, scores, iteration, *, with_value):
-        """Return the value of each query, if it is wanted, and gradient and hessian."""
+        """Return ``(values, (gradient, hessian))``, summed over the pairs of each query.
+
+        ``values`` has one entry per query, or is None unless ``with_value``. Gradient and hessian
+        have one entry per document. ``iteration`` is a key of random numbers.
+        """
         kernel = choose_kernel(self, with_value=with_value)
         gradient, hessian = np.empty((2, len(scores)))
         with threads_for(max(len(scores), self.n_pairs / _PAIRS_PER_DOCUMENT)):  # as many as pay

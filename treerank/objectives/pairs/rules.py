@@ -135,7 +135,10 @@ class GivenPairs(Pairs):
         return np.column_stack([self.i, self.j, self.weight, self.target])
 
     def taking(self, rows: np.ndarray) -> "GivenPairs":
-        """Return the pairs with both documents among the given rows, which are counted anew."""
+        """Return the pairs with both documents among ``rows``.
+
+        Their i and j become positions in ``rows``.
+        """
         kept, order = self.at(np.isin(self.i, rows) & np.isin(self.j, rows)), np.argsort(rows)
         i, j = (order[np.searchsorted(rows, part, sorter=order)] for part in (kept.i, kept.j))
         return replace(kept, i=i, j=j)
