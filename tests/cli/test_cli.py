@@ -8,12 +8,13 @@ from importlib.metadata import version
 import numpy as np
 import polars as pl
 import pytest
-from command_line import ESCAPE, SMALL, run
+from command_line import ESCAPE, SMALL, refusal, run
 
 import treerank
 from treerank import HistogramTrees, LightGBMTrees, get_metric
 from treerank.cli.app import COMMANDS, EXIT_CODES, INSTEAD, function_of
 from treerank.datasets import read_letor, write_letor, write_parquet
+from treerank.exports import formats_for
 from treerank.feature_parts.registry import make_feature_part
 
 pytestmark = pytest.mark.slow
@@ -365,3 +366,34 @@ def test_the_label_is_named_for_the_table_where_the_other_file_is_letor(files, t
         run("fit", train, "--valid", valid, "--label", "grade", "-m", model, *SMALL)
         said.append(run("evaluate", model, files.test, "-q").stdout)
     assert said[0] == said[1]
+
+
+def test_formats_are_listed_and_one_that_cannot_hold_the_model_is_refused_before_the_fit(
+    files, loaded, tmp_path
+):
+    listed = run("export", files.model, "--formats").stdout.splitlines()
+    assert listed == ["format", *formats_for(loaded[0])]
+    for options, message in (
+        (["o.json", "--formats"], "--formats: must come with a model alone"),
+        (["--formats", "--format", "c"], "--formats: must come with a model alone"),
+        ([], "Missing argument 'OUTPUT', or --formats to list"),
+        (["o.json"], "Missing option '--format', or --formats to list"),
+    ):
+        assert message in run("export", files.model, *options, code=2).stderr
+    table, model = tmp_path / "t.csv", tmp_path / "m"
+    run("convert", files.train, table)
+    colors = pl.read_csv(table).with_columns(color=pl.lit("red"))
+    colors[5, "color"] = "blue"
+    colors.write_csv(table)
+    options = ["fit", table, "-m", model, *SMALL, "--export-to"]
+    said = refusal(*options, "onnx", "--export-to", "solr", "-q")
+    assert "format 'solr' has no categories; got some in column 'color'" in said
+    assert not model.exists()
+    memory = ["--feature-part", "histogram", "--memory", "1M", "-q"]
+    assert "format 'solr' has no categories" in refusal(*options, "solr", *memory)
+    run(*options, "onnx", "--export-to", "c")
+    assert "onnx" in run("export", model, "--formats").stdout
+    assert "--export-to must be one of" in run(*options, "word", code=2).stderr
+    run("fit", files.train, "-m", model, *SMALL, "--export-to", "solr")
+    best = ["fit", files.train, "-m", model, "--best", "--export-to", "lightgbm", "-q"]
+    assert "format 'lightgbm' has no words for trees and a linear model" in refusal(*best)

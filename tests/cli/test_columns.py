@@ -1,4 +1,6 @@
-"""Columns: a model remembers which were its label, queries and ids; positions of clicks."""
+"""Columns: a model remembers label, queries, ids and the date of days; positions of clicks."""
+
+from datetime import date
 
 import numpy as np
 import polars as pl
@@ -95,3 +97,52 @@ def test_clicks_at_positions_teach_what_the_library_learns_from_them(tmp_path):
     said = refusal(*command, "--position", "place", "-q")
     assert "column 'place': the column for position must exist" in said
     assert "Write --position NAME for another." in said
+
+
+def test_dates_are_counted_from_the_date_of_the_model(shop, tmp_path):
+    _, table = shop
+    days = [f"2026-{1 + i % 12:02d}-{1 + i % 28:02d}" for i in range(len(table))]
+    dated = table.with_columns(at=pl.Series(days).str.to_date())
+    for suffix in ("csv", "parquet"):
+        path, model = tmp_path / f"t.{suffix}", tmp_path / suffix
+        getattr(dated, f"write_{suffix}")(path)
+        assert "Write --days-since 2026-01-01 for the" in refusal("fit", path, "-m", model, *NAMED)
+        run("fit", path, "-m", model, *NAMED, *SMALL, "--days-since", "2026-01-01")
+        assert columns_in(model)["days_since"] == "2026-01-01"
+        ranker = treerank.load(model)
+        by_hand = (dated["at"] - date(2026, 1, 1)).dt.total_days()
+        scores = ranker.predict(dated.with_columns(at=by_hand))
+        lines = run("rank", model, path, "-q", "--digits", "17").stdout.splitlines()[1:]
+        found = {row[1]: float(row[3]) for row in (line.split("\t") for line in lines)}
+        assert found == dict(zip(dated["sku"], scores.tolist(), strict=True))
+        for command in (["evaluate"], ["rank"], ["compare"], ["evaluate", "--memory", "1M"]):
+            printed = run(command[0], model, path, "-q", *command[1:]).stdout
+            given = ["--days-since", "2026-01-01"]
+            assert printed == run(command[0], model, path, "-q", *command[1:], *given).stdout
+        other = run("rank", model, path, "-q", "--days-since", "2020-01-01").stdout
+        assert other != run("rank", model, path, "-q").stdout
+        run("report", model, path, "-o", tmp_path / "page.html", "-q")
+        export = ["export", model, tmp_path / "o.json", "--format", "solr", "--check", path]
+        assert "NDCG@10" in run(*export).stdout
+    run("fit", path, "-m", tmp_path / "late", *NAMED, *SMALL, "--days-since", "2026-06-01")
+    said = refusal("compare", model, tmp_path / "late", path)
+    assert "--days-since must be given" in said
+    assert "2026-06-01" in said
+    converted = tmp_path / "c.csv"
+    run("convert", path, converted, *NAMED, "--days-since", "2026-01-01", "-q")
+    assert pl.read_csv(converted)["at"].to_list() == pytest.approx(by_hand.to_list())
+    letor = ["evaluate", model, tmp_path / "none.txt", "--days-since", "2026-01-01"]
+    assert "days_since must not be set for a file of" in run(*letor, code=1).stderr
+
+
+def test_a_file_for_validation_has_the_dates_of_the_training_file(shop, tmp_path):
+    _, table = shop
+    days = pl.Series([f"2026-01-{1 + i % 28:02d}" for i in range(len(table))]).str.to_date()
+    table.with_columns(at=days).write_parquet(tmp_path / "t.parquet")
+    path, options = tmp_path / "t.parquet", [*NAMED, *SMALL, "--days-since", "2026-01-01"]
+    run("fit", path, "-m", tmp_path / "m", "--valid", path, *options)
+    memory = ["--memory", "1M", "--feature-part", "histogram"]
+    run("fit", path, "-m", tmp_path / "n", *memory, *options)
+    for model in ("m", "n"):
+        assert columns_in(tmp_path / model)["days_since"] == "2026-01-01"
+        run("evaluate", tmp_path / model, path, "-q")

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from treerank import NDCG, compare_scores, get_metric
+from treerank.metrics import Recall
 from treerank.statistics import randomization_interval, randomization_test
 
 RNG = np.random.default_rng(0)
@@ -92,3 +93,21 @@ def test_unjudged_documents_are_warned_of():
     compare_scores(SCORES, np.where(QID % 2, np.nan, Y), QID)  # without whole queries: no warning
     with pytest.raises(ValueError, match="metrics must have different names; got 'map' twice"):
         compare_scores(SCORES, Y, QID, metrics=["map", "map"])
+
+
+def test_ids_of_several_types_stay_what_they_are():
+    numbered = [f"q{query:02d}" if query % 2 else int(query) for query in QID]
+    swapped = [int(query) if query % 2 else f"q{query:02d}" for query in QID]
+    expected = np.sort(compare_scores(SCORES, Y, QID).by_query("map"), axis=0)
+    for ids in (numbered, np.array(numbered, dtype=object), swapped):
+        found = compare_scores(SCORES, Y, ids).by_query("map")
+        np.testing.assert_array_equal(np.sort(found, axis=0), expected)
+        metric = Recall(3, n_relevant=dict.fromkeys(ids, 5))
+        with pytest.raises(TypeError, match="qid must be all text, all numbers or all tuples for"):
+            compare_scores(SCORES, Y, ids, metrics=[metric])
+    # 7 and "7" are two queries.
+    alike = ["7" if query == 1 else 7 if query == 0 else int(query) + 100 for query in QID]
+    with pytest.raises(ValueError, match="qid must be ids that differ as text"):
+        compare_scores(SCORES, Y, alike)
+    found = compare_scores(SCORES, Y, np.array(alike, dtype=object)).by_query("map")
+    np.testing.assert_array_equal(np.sort(found, axis=0), expected)

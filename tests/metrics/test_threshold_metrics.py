@@ -9,6 +9,7 @@ import pytest
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.model_selection import cross_val_score
+from worker_fits import assert_same, fit_in_threads, frame_of
 
 from treerank import (
     HistogramTrees,
@@ -22,7 +23,7 @@ from treerank import (
 from treerank.documents.queries import QueryGroups
 from treerank.inspection import permutation_importance
 from treerank.metrics import Recall, get_metric
-from treerank.rankers import ColumnRanker
+from treerank.rankers import ColumnRanker, NestedRanker, refresh
 
 KINDS = {
     "text": lambda n: f"user {n}",
@@ -167,3 +168,65 @@ def test_the_metric_can_be_cloned_saved_and_named(tmp_path):
     assert clone(ranker).metric == metric
     ranker.fit(np.eye(4), [1, 0, 1, 0], [0, 0, 1, 1]).save(tmp_path / "model")
     assert load(tmp_path / "model").metric == metric
+
+
+@pytest.mark.filterwarnings("ignore:12 of 12 queries")
+@pytest.mark.parametrize("kind", ["text", "numbers that are no codes"])
+@pytest.mark.parametrize("n_workers", [2, 3])
+def test_several_workers_measure_as_one(kind, n_workers):
+    X, y, qid, n_relevant = purchases(kind)
+    ranker = TreeDirectRanker(
+        HistogramTrees(6, n_jobs=1), metric=Recall(3, n_relevant=n_relevant), random_state=0
+    )
+    held_out = X + 0.5, y, np.array(qid)
+    several = assert_same(ranker, n_workers, X, y, np.array(qid), held_out)
+    scores = several.predict(pd.DataFrame(held_out[0], columns=["f0", "f1", "f2"]))
+    curve = several.evals_result_["validation"][ranker.metric.name]
+    assert max(curve) == pytest.approx(ranker.metric(y, scores, qid), rel=1e-12)
+    incomplete = {query: n for query, n in n_relevant.items() if query != qid[0]}
+    lacking = clone(ranker).set_params(metric=Recall(3, n_relevant=incomplete))
+    with pytest.raises(ValueError, match="n_relevant must have an entry for each query of qid"):
+        fit_in_threads(lacking, n_workers, frame_of(X, y, np.array(qid)), frame_of(*held_out))
+
+
+@pytest.mark.filterwarnings("ignore:12 of 12 queries")
+@pytest.mark.parametrize("kind", ["text", "tuples", "dates"])
+def test_stages_and_refreshed_rankers_look_up_the_ids(kind, tmp_path):
+    X, y, qid, n_relevant = purchases(kind)
+    metric = Recall(3, n_relevant=n_relevant)
+    part = HistogramTrees(5, n_jobs=1)
+    nested = NestedRanker(TreeDirectRanker(part, metric=metric), sizes=(4,), random_state=0)
+    nested.fit(X, y, qid, eval_set=(X, y, qid))
+    expected = metric(y, nested.predict(X), qid)
+    assert nested.score(X, y, qid) == pytest.approx(expected, rel=1e-12)
+    (curve,) = nested.evals_result_["validation"].values()
+    assert curve[-1] == pytest.approx(expected, rel=1e-12)
+    nested.save(tmp_path / "nested")
+    loaded = load(tmp_path / "nested")
+    if kind == "dates":  # which model files do not hold
+        with pytest.raises(ValueError, match=r"got none for datetime.* such as 'date \(not saved"):
+            loaded.score(X, y, qid)
+    else:
+        assert loaded.score(X, y, qid) == pytest.approx(expected, rel=1e-12)
+
+    ranker = TreeDirectRanker(part, metric=metric, random_state=0).fit(X, y, qid)
+    refreshed = refresh(ranker, X[::-1], y[::-1], qid[::-1])
+    expected = metric(y, refreshed.ranker.predict(X), qid)
+    assert refreshed.ranker.score(X, y, qid) == pytest.approx(expected, rel=1e-12)
+    unknown = [*qid[:-1], "another" if kind == "text" else KINDS[kind](20)]
+    with pytest.raises(ValueError, match="n_relevant must have an entry for each query of qid"):
+        refresh(ranker, X, y, unknown)
+
+
+@pytest.mark.parametrize("kind", ["text", "tuples"])
+def test_fitted_models_and_scores_are_compared_by_all_that_is_relevant(kind):
+    X, y, qid, n_relevant = purchases(kind)
+    metric = Recall(3, n_relevant=n_relevant)
+    models = {
+        name: TreeDirectRanker(HistogramTrees(n, n_jobs=1), random_state=0).fit(X[:54], y[:54])
+        for name, n in (("few", 1), ("more", 8))
+    }
+    comparison = compare(models, (X, y, qid), metrics=[metric])
+    for (name, _), outcome in comparison.outcomes.items():
+        expected = metric.per_query(y, models[name].predict(X), qid)
+        np.testing.assert_allclose(np.sort(outcome.values[metric.name]), np.sort(expected))

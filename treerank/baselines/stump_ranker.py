@@ -16,9 +16,10 @@ from sklearn.utils.validation import check_is_fitted
 from treerank.baselines.stumps import BinnedFeatures, best_stump
 from treerank.baselines.training_checks import start_progress, warn_of_constant_model
 from treerank.documents.reading import Accepts
+from treerank.documents.rows import Rows
 from treerank.feature_parts.components import Components
 from treerank.files.states import array, count, entries, history
-from treerank.forests.building import GrowingForest
+from treerank.forests.building import GrowingForest, sample_trees
 from treerank.forests.scoring import forest_scores
 from treerank.metrics.registry import AnyMetric
 from treerank.numerics.threads import threads_for, threads_of
@@ -97,6 +98,10 @@ class StumpRanker(Ranker):
         """Return the stumps as trees of one split."""
         check_is_fitted(self)
         return Components(self._trees)
+
+    def expected_components(self, documents: Rows) -> Components:
+        """Return a stump, which ``fit`` to such documents gives."""
+        return Components(sample_trees(documents.shape[1], {}))
 
     def set_state(self, state: dict[str, Any]) -> Self:
         """Restore what :meth:`get_state` returned, and return the ranker; refuse anything else."""

@@ -51,6 +51,7 @@ COMMANDS = {
             "treerank fit train.csv --model web.treerank --label clicks --query session --id sku",
             "treerank fit large.parquet --model web.treerank --feature-part histogram --memory 4G",
             "treerank fit clicks.csv --model web.treerank --label clicked --position rank",
+            "treerank fit shop.csv --model web.treerank --days-since 2026-01-01 --export-to solr",
         ],
     ),
     "rank": About(
@@ -99,6 +100,7 @@ COMMANDS = {
             "treerank export web.treerank model.json --format solr --check test.txt",
             "treerank export web.treerank model.c --format c",
             "treerank export lightgbm.txt model.json --format solr --check test.txt",
+            "treerank export web.treerank --formats",
         ],
     ),
 }

@@ -10,7 +10,9 @@ import typer
 from treerank.cli import options as shared
 from treerank.cli.console import Reporter
 from treerank.datasets.formats import PARQUET, format_names, format_of
+from treerank.datasets.parquet_files import column_names
 from treerank.documents.date_texts import checked_times
+from treerank.documents.embeddings import sources_of
 from treerank.documents.features import feature_names_of
 from treerank.evaluation.data_splits import is_one_data_set
 from treerank.evaluation.engine_rankers import engine_ranker, installed_rankers
@@ -93,6 +95,7 @@ def compare(
     document: shared.Document = None,
     features: shared.Features = None,
     drop: shared.Drop = None,
+    days_since: shared.DaysSinceOfModel = None,
     random_state: shared.RandomState = 0,
     n_jobs: Annotated[int, shared.option("Options", "Processes.", min=1, metavar="N")] = 1,
     quiet: shared.Quiet = False,
@@ -129,7 +132,7 @@ def compare(
     columns = _columns(data, by_column, gap)
     if by_column and features is None:
         drop = [*(drop or ()), *by_column.values()]
-    columns_given = {"label": label, "query": query}
+    columns_given = {"label": label, "query": query, "days_since": days_since}
     named = shared.given(document=document, features=features, drop=drop)
     named |= shared.columns_for(models, data, **columns_given)
     if is_one_data_set(data) or not data.is_dir():
@@ -138,7 +141,7 @@ def compare(
         documents = shared.read_data(reporter, data, **width | named)
         _check_widths(fitted, data, documents)
     elif named:
-        hint = "--label, --query, --id, --features, --drop"
+        hint = "--label, --query, --id, --features, --drop, --days-since"
         raise typer.BadParameter("must come with one data set.", param_hint=hint)
     cv = _splits(documents, folds, hold_outs, random_state, columns)
     rankers = fitted | {
@@ -202,7 +205,8 @@ def _width_for(models: dict[str, Any], path: Path, has_others: bool) -> dict[str
     feature_lists = [names for names in names_by_model if names is not None]
     if has_others or len(feature_lists) < len(names_by_model):
         return {}
-    return {"features": [*dict.fromkeys(name for names in feature_lists for name in names)]}
+    names = [name for names in feature_lists for name in names]
+    return {"features": sources_of(names, column_names(path))}
 
 
 def _check_widths(models: dict[str, Any], path: Path, data: Any) -> None:

@@ -39,6 +39,7 @@ def convert(
     document: shared.Document = None,
     features: shared.Features = None,
     drop: shared.Drop = None,
+    days_since: shared.DaysSince = None,
     judgments: Annotated[Path | None, _file("judgments")] = None,
     feature_set: Annotated[Path | None, _file("feature_set")] = None,
     n_features: Annotated[int | None, _N_FEATURES] = None,
@@ -53,7 +54,7 @@ def convert(
     writer = format_to_write(target)
     reporter = Reporter(quiet)
     columns = shared.given(label=label, query=query)
-    chosen = shared.given(document=document, features=features, drop=drop)
+    chosen = shared.given(document=document, features=features, drop=drop, days_since=days_since)
     reading = (columns if format_of(data) is PARQUET else {}) | chosen
     writing = columns if writer is PARQUET else {}
     if columns and not reading and not writing:

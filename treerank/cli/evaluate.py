@@ -34,6 +34,7 @@ def evaluate(
     label: shared.LabelOfModel = None,
     query: shared.QueryOfModel = None,
     document: shared.Document = None,
+    days_since: shared.DaysSinceOfModel = None,
     memory: Memory = None,
     sparse: shared.Sparse = False,
     quiet: shared.Quiet = False,
@@ -50,7 +51,7 @@ def evaluate(
             "compares models, which stand before the data.",
             param_hint="DATA",
         )
-    columns = shared.columns_for([model], path, label=label, query=query)
+    columns = shared.columns_for([model], path, label=label, query=query, days_since=days_since)
     reading = {"sparse": sparse} | columns | shared.given(document=document)
     reporter = Reporter(quiet)
     scores, documents = score_data(reporter, model, path, memory, is_test=True, **reading)

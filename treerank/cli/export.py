@@ -6,9 +6,9 @@ from typing import Annotated, Any
 import typer
 
 from treerank.cli import options as shared
-from treerank.cli.console import Reporter
+from treerank.cli.console import Reporter, print_table
 from treerank.datasets.formats import PARQUET, format_of
-from treerank.exports.exporting import REASONS, check_reason
+from treerank.exports.exporting import REASONS, check_reason, formats_for
 from treerank.exports.exporting import export as export_ranker
 from treerank.exports.formats import FORMATS, check_format, format_of_version
 from treerank.exports.solr import NAME
@@ -16,6 +16,7 @@ from treerank.exports.uploads import FEATURE_SETS, write_feature_set
 from treerank.renamed import RENAMED_FORMATS
 
 _HELP = {
+    "formats": "List the formats that can hold the model, and write nothing.",
     "check": "Data file with documents that the other program must rank equally, without labels.",
     "allow": f"Accept this difference with a warning; may be repeated: {', '.join(REASONS)}.",
     "features": f"File for a draft of the feature set, .json; for {', '.join(FEATURE_SETS)}.",
@@ -24,6 +25,8 @@ _HELP = {
 }
 _INSTEAD = {name: f"It is now {new}" for name, new in RENAMED_FORMATS.items()}
 _FORMAT = shared.choice(shared.OUTPUT, "format", FORMATS, "Format of the file", _INSTEAD)
+_OUTPUT: Any = typer.Argument(help="File to write.", show_default=False)
+_FORMATS = shared.option(shared.OUTPUT, _HELP["formats"], "--formats")
 _VERSION = shared.option(shared.OUTPUT, _HELP["version"], "--version", metavar="N")
 _CHECK = shared.option(shared.DATA, _HELP["check"], metavar="FILE")
 _ALLOW = shared.option(
@@ -35,8 +38,11 @@ _NAME = shared.option(shared.OUTPUT, _HELP["name"], metavar="NAME")
 
 def export(
     model: shared.ModelFile,
-    output: Annotated[Path, typer.Argument(help="File to write.")],
-    format: Annotated[str, _FORMAT],
+    output: Annotated[
+        Path | None, typer.Argument(help="File to write.", show_default=False)
+    ] = None,
+    format: Annotated[str | None, _FORMAT] = None,
+    formats: Annotated[bool, _FORMATS] = False,
     version: Annotated[str | None, _VERSION] = None,
     check: Annotated[Path | None, _CHECK] = None,
     allow: Annotated[list[str] | None, _ALLOW] = None,
@@ -45,6 +51,7 @@ def export(
     label: shared.LabelOfModel = None,
     query: shared.QueryOfModel = None,
     document: shared.Document = None,
+    days_since: shared.DaysSinceOfModel = None,
     sparse: shared.Sparse = False,
     quiet: shared.Quiet = False,
 ) -> None:
@@ -53,6 +60,16 @@ def export(
     The documents of --check are scored as the other program would score them. A model that would
     rank them differently is refused with the reason, or written with a warning by --allow.
     """
+    if formats:
+        if output is not None or format is not None:
+            raise typer.BadParameter(
+                "must come with a model alone, of which it writes nothing.", param_hint="--formats"
+            )
+        print_table(["format"], [[name] for name in formats_for(shared.read_model(model))])
+        return
+    if output is None or format is None:
+        lacking = "argument 'OUTPUT'" if output is None else "option '--format'"
+        raise typer.BadParameter(f"Missing {lacking}, or --formats to list the formats of MODEL.")
     format_of_version(format, version)  # or refuse it before all work
     shared.check_written(output, model, check)
     if format_of(output) is PARQUET:
@@ -70,7 +87,9 @@ def export(
     reporter, ranker = Reporter(quiet), shared.read_model(model)
     documents: tuple[Any, ...] | None = None
     if check is not None:
-        columns = shared.columns_for([model], check, label=label, query=query)
+        columns = shared.columns_for(
+            [model], check, label=label, query=query, days_since=days_since
+        )
         options = {"sparse": sparse} | columns | shared.given(document=document)
         try:
             documents = tuple(shared.read_for(ranker, reporter, check, **options))

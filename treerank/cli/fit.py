@@ -11,6 +11,8 @@ from treerank.cli import options as shared
 from treerank.cli.console import Reporter, Step
 from treerank.cli.memory import Memory, in_batches
 from treerank.datasets.formats import PARQUET, format_names, format_of
+from treerank.exports.exporting import refuse_format
+from treerank.exports.formats import FORMATS
 from treerank.feature_parts.base import traits_of
 from treerank.feature_parts.registry import make_feature_part
 from treerank.objectives.factory import LOSSES
@@ -41,6 +43,8 @@ _HELP = {
     "metric": "Metric of the --valid file.",
     "best": "Rank best, at 9 to 14 times the cost; see TreeDirectRanker.best.",
     "n_features": "Number of features; by default, the highest in TRAIN.",
+    "export_to": "A format of `treerank export` that must be able to hold the model, or nothing is "
+    "fitted; may be repeated",
 }
 #: Number of propensities that are shown, from the first position.
 _N_SHOWN = 5
@@ -59,6 +63,7 @@ _N_TREES = shared.option(shared.TREES, _HELP["trees"], min=1, metavar="N")
 _RATE = shared.option(shared.TREES, _HELP["rate"], callback=_check_rate, metavar="X")
 _LEAVES = shared.option(shared.TREES, _HELP["leaves"], min=2, metavar="N")
 _STOP = shared.option(shared.TREES, _HELP["stop"], min=1, metavar="N")
+_EXPORT_TO = shared.choice(shared.OUTPUT, "export_to", FORMATS, _HELP["export_to"])
 _JOBS = shared.option("Options", "Threads; by default all.", min=1, metavar="N")
 
 
@@ -72,6 +77,7 @@ def fit(
     document: shared.Document = None,
     features: shared.Features = None,
     drop: shared.Drop = None,
+    days_since: shared.DaysSince = None,
     n_features: Annotated[int | None, _N_FEATURES] = None,
     memory: Memory = None,
     sparse: shared.Sparse = False,
@@ -84,6 +90,7 @@ def fit(
     learning_rate: Annotated[float | None, _RATE] = None,
     num_leaves: Annotated[int | None, _LEAVES] = None,
     early_stopping_rounds: Annotated[int | None, _STOP] = None,
+    export_to: Annotated[list[str] | None, _EXPORT_TO] = None,
     quiet: shared.Quiet = False,
     random_state: shared.RandomState = 0,
     n_jobs: Annotated[int | None, _JOBS] = None,
@@ -91,7 +98,8 @@ def fit(
     """Learn a ranker from a data file and write it to a model file.
 
     An existing model file is replaced only once the new one is whole. It has the names of the
-    label, query and id columns, so that other commands need not be told of them.
+    label, query and id columns and the date of --days-since, so that other commands need not be
+    told of them.
     """
     sizes = {"n_estimators": n_estimators, "num_leaves": num_leaves, "learning_rate": learning_rate}
     of_trees = shared.given(early_stopping_rounds=early_stopping_rounds, **sizes)
@@ -122,12 +130,14 @@ def fit(
     reporter = Reporter(quiet)
     if position is not None and features is None:
         drop = [*(drop or ()), position]
-    named = columns | shared.given(features=features, drop=drop)
+    named = columns | shared.given(features=features, drop=drop, days_since=days_since)
     reading = {"sparse": sparse, "n_features": n_features} | named
     clicks: dict[str, Any] = {}
     if position is not None:
         clicks["position"] = shared.column_of(train, position, "position")
     data, held_out = _read(reporter, train, valid, memory, **reading)
+    for name in export_to or ():
+        refuse_format(ranker, name, next(iter(data)).X if memory else data.X)
     eval_set = held_out if share is None else share
     doing = "fitting an ensemble" if best else "growing trees"
     with reporter.step(doing, brief=False) as step, listening(step, reporter.tell):
@@ -135,7 +145,7 @@ def fit(
         _tell_of_fit(step, ranker, best)
     if ranker.propensities_ is not None:
         reporter.tell(_bias_of(ranker.propensities_))
-    roles = {"label": "label", "query": "query"} | columns
+    roles = {"label": "label", "query": "query"} | columns | shared.given(days_since=days_since)
     save(ranker, model, roles if is_table else None)
     reporter.say(f"wrote {model}")
 
@@ -189,15 +199,14 @@ def _read(
         return in_batches(train, memory, **options), held_out
     of_train = options
     if valid is not None and format_of(valid) is PARQUET and format_of(train) is not PARQUET:
-        of_train = {
-            name: value for name, value in options.items() if name not in ("label", "query")
-        }
+        of_valid = ("label", "query", "days_since")
+        of_train = {name: value for name, value in options.items() if name not in of_valid}
     data = shared.read_data(reporter, train, **of_train)
     if valid is None:
         return data, None
     width = shared.width_of(valid, data.X.shape[1], getattr(data.X, "column_names", None))
-    option_names = ("label", "query", "sparse") if format_of(valid) is PARQUET else ("sparse",)
-    columns = {name: options[name] for name in option_names if name in options}
+    option_names = ("label", "query", "days_since") if format_of(valid) is PARQUET else ()
+    columns = {name: options[name] for name in ("sparse", *option_names) if name in options}
     return data, tuple(shared.read_data(reporter, valid, **columns, **width))
 
 

@@ -20,6 +20,7 @@ from treerank.cli.options import (
     width_for,
 )
 from treerank.datasets.formats import PARQUET, format_of, read_batches
+from treerank.datasets.parquet_files import numbers_per_row
 from treerank.documents.canonical_order import row_hashes
 from treerank.documents.queries import joined_ids
 from treerank.documents.ranking_data import Batches, RankingData, rows_at_once
@@ -59,10 +60,14 @@ def in_batches(path: Path, memory: str, **options: Any) -> Batches:
     ``memory`` is a size such as "4G". ``options`` are those of :func:`read_batches`. If they do not
     say the number of features, the file's first rows are read once more to find it.
     """
-    width = options.get("n_features") or len(options.get("features") or ())
+    names = options.get("features")
+    width = options.get("n_features") or len(names or ())
     if not width:
-        width = next(iter(read_batches(path, batch_size=1, **options))).X.shape[1]
+        X = next(iter(read_batches(path, batch_size=1, **options))).X
+        width, names = X.shape[1], getattr(X, "column_names", None)
         options |= {} if format_of(path) is PARQUET else {"n_features": width}
+    if names:
+        width = numbers_per_row(path, names)
     share = memory_size(memory) // (_BATCHES_IN_MEMORY * 8 * width)
     return read_batches(path, batch_size=max(1, min(share, rows_at_once(width))), **options)
 

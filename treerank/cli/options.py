@@ -12,6 +12,7 @@ from treerank.checks import check_choice
 from treerank.cli.console import Reporter
 from treerank.datasets.formats import PARQUET, format_names, format_of, read_ranking_data
 from treerank.datasets.parquet_files import ParquetFiles, as_floats, as_ids, column_names
+from treerank.documents.embeddings import sources_of
 from treerank.documents.features import feature_names_of
 from treerank.documents.queries import QueryGroups
 from treerank.documents.ranking_data import RankingData
@@ -134,6 +135,12 @@ QueryOfModel = Annotated[
 Document = Annotated[
     str | None, option(DATA, "Column of the ids of documents of a table.", "--id", **_COLUMN)
 ]
+_DAYS = "Make features of dates and times of a table: the days since this date"
+DaysSince = Annotated[str | None, option(DATA, f"{_DAYS}.", "--days-since", metavar="DATE")]
+DaysSinceOfModel = Annotated[
+    str | None,
+    option(DATA, f"{_DAYS}; by default as for the model.", "--days-since", metavar="DATE"),
+]
 _COLUMNS: Any = {"callback": _names, "metavar": "A,B"}
 Features = Annotated[
     list[str] | None, option(DATA, "Columns of features; by default others.", **_COLUMNS)
@@ -149,7 +156,7 @@ def given(**options: Any) -> dict[str, Any]:
 def width_of(path: Path, n_features: int, names: Iterable[str] | None) -> dict[str, Any]:
     """Return the options that make a reader return n features, or the named ones."""
     if format_of(path) is PARQUET:
-        return given(features=None if names is None else list(names))
+        return given(features=names if names is None else sources_of(names, column_names(path)))
     return {"n_features": n_features}
 
 
@@ -245,9 +252,10 @@ def labels_of(path: Path, name: str) -> np.ndarray:
 
 
 def columns_for(models: Iterable[Path], path: Path, **given_columns: Any) -> dict[str, Any]:
-    """Return the label, query and document columns of a table: as given, or as models have them.
+    """Return how columns of a table are read: as given, or as for the models.
 
-    What a model was fitted with counts where the table has such a column.
+    The label, query and document columns of a model count where the table has them, and so does
+    the date from which it counts days.
     """
     columns = given(**given_columns)
     if format_of(path) is not PARQUET:
@@ -262,6 +270,15 @@ def columns_for(models: Iterable[Path], path: Path, **given_columns: Any) -> dic
             fitted = " and ".join(f"{model} with {name}" for name, model in candidates.items())
             raise ValueError(f"{spelled(role)} must be given: {fitted} was fitted.")
         columns[role] = next(iter(candidates))
+    if "days_since" not in columns and "days_since" in given_columns:
+        dates = {each["days_since"]: model for model, each in saved.items() if "days_since" in each}
+        if len(dates) > 1:
+            fitted = " and ".join(f"{model} with {date}" for date, model in dates.items())
+            raise ValueError(
+                f"{spelled('days_since')} must be given: {fitted} was fitted, so scores of one of "
+                "them would be wrong. Convert the dates to numbers in the table."
+            )
+        columns |= given(days_since=next(iter(dates), None))
     return columns
 
 

@@ -48,6 +48,7 @@ def rank(
     digits: Annotated[int | None, _DIGITS] = None,
     query: shared.QueryOfModel = None,
     document: shared.Document = None,
+    days_since: shared.DaysSinceOfModel = None,
     memory: Memory = None,
     sparse: shared.Sparse = False,
     quiet: shared.Quiet = False,
@@ -62,7 +63,9 @@ def rank(
         shared.check_written(output, model, data)
     reporter = Reporter(quiet)
     options: dict[str, Any] = {"comments": True, "sparse": sparse, "label": None}
-    options |= shared.columns_for([model], data, query=query, document=document)
+    options |= shared.columns_for(
+        [model], data, query=query, document=document, days_since=days_since
+    )
     scores, documents = score_data(reporter, model, data, memory, **options)
     rows, ranks = best_first(scores, documents.qid)
     is_shown = ranks <= (top or len(ranks))

@@ -44,6 +44,7 @@ def report(
     label: shared.LabelOfModel = None,
     query: shared.QueryOfModel = None,
     document: shared.Document = None,
+    days_since: shared.DaysSinceOfModel = None,
     random_state: shared.RandomState = 0,
     sparse: shared.Sparse = False,
     quiet: shared.Quiet = False,
@@ -56,7 +57,9 @@ def report(
     if output.suffix.lower() not in ("", ".html", ".htm"):
         raise ValueError(f"{output}: the page is HTML; write a name that ends in .html.")
     reporter, ranker = Reporter(quiet), shared.read_model(model)
-    columns = shared.columns_for([model], data, label=label, query=query, document=document)
+    columns = shared.columns_for(
+        [model], data, label=label, query=query, document=document, days_since=days_since
+    )
     named = {"comments": True} | shared.given(document=columns.pop("document", None))
     reading = {"sparse": sparse} | columns
     test = shared.read_for(ranker, reporter, data, **named, **reading)

@@ -29,6 +29,7 @@ from treerank.checks import (
 from treerank.datasets.letor_parser import LARGEST_INDEX, LONGEST_QID
 from treerank.datasets.letor_table import LetorTable, check_density
 from treerank.documents.columns import Columns, as_frame
+from treerank.documents.embeddings import with_entries
 from treerank.documents.ids import text_ids
 from treerank.documents.labels import check_labels
 from treerank.documents.ranking_data import (
@@ -269,6 +270,7 @@ def _as_sorted(X):
 
 def _as_matrix(X):
     """Return a dense matrix of floats."""
+    X = with_entries(X)
     categories = Columns.of(X).categories
     if categories:
         frame: Any = as_frame(X)

@@ -2,13 +2,15 @@
 
 A path is a file or a folder of Parquet files with the same columns, on this machine or in an object
 store; folders in it may be named by columns, as ``year=2026``. Numbers become floats, and missing
-values become NaN. Columns of text and of categories stay what they are. A column
+values become NaN. Columns of text and of categories stay what they are, and so do lists of numbers,
+which are embeddings. A column
 ``document`` holds ids of documents, and ``comment`` comments as in LETOR files. The index of
 a pandas data frame is no feature, and neither are other columns named ``label`` or ``query``.
 """
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from datetime import date
 from functools import partial
 from inspect import signature
@@ -24,11 +26,19 @@ from scipy.sparse import issparse
 
 from treerank.checks import quote, refuse_complex, refuse_masked
 from treerank.datasets.csv_files import csv_writer, is_csv
-from treerank.datasets.parquet_files import ParquetFiles, as_floats, as_ids, is_number, is_text
+from treerank.datasets.parquet_files import (
+    ParquetFiles,
+    as_floats,
+    as_ids,
+    is_embedding,
+    is_number,
+    is_text,
+)
 from treerank.documents.columns import as_frame
+from treerank.documents.embeddings import embedding_sizes, with_entries
 from treerank.documents.ids import text_ids
 from treerank.documents.labels import check_labels
-from treerank.documents.ranking_data import Batches, RankingData, checked_comments, rows_at_once
+from treerank.documents.ranking_data import Batches, RankingData, checked_comments
 from treerank.files.compression import compressed
 from treerank.files.replaced import replaced_file
 
@@ -82,7 +92,7 @@ def read_parquet(
         Unpacks as ``X, y, qid``. ``X`` is a table of pyarrow with the names of the features, of
         which ``X.take(rows)`` are the rows of a split. Its numbers are float32 where this
         represents all of them exactly, else float64, in one matrix, which rankers read without a
-        copy.
+        copy. A column of lists of numbers is an embedding: each of its entries is a feature.
 
     Raises
     ------
@@ -179,7 +189,7 @@ def _batches(files, comments, batch_size, share):
     ``comments`` says whether to keep comments; ``share`` is ``(number, of)``.
     """
     names = _names_read(files)
-    for table in files.batches(names, batch_size or rows_at_once(len(files.features)), share):
+    for table in files.batches(names, batch_size or files.rows_at_once(), share):
         yield _data(files, comments, len(table), [(0, table)])
 
 
@@ -227,7 +237,8 @@ def write_parquet(
     path, y, qid
         As in :func:`~treerank.datasets.letor.write_letor`.
     X : array-like, data frame or sparse matrix of shape (n_documents, n_features)
-        Features. Columns without names are ``feature_1``, ``feature_2`` and so on.
+        Features. Columns without names are ``feature_1``, ``feature_2`` and so on. Of embeddings,
+        a CSV or TSV file has a column of each entry.
     comments : array-like of str of shape (n_documents,), default=None
         Texts of a column ``comment``.
     label, query : str, default="label" and "query"
@@ -266,9 +277,13 @@ def write_parquet_batches(
     4
     """
     writer, schema = None, None
+    sizes: dict[str, int] | None = None
     with replaced_file(path) as replaced, compressed(replaced, path) as file:
         try:
             for batch in batches:
+                if is_csv(path):  # which has no lists
+                    sizes = embedding_sizes([batch.X]) if sizes is None else sizes
+                    batch = replace(batch, X=with_entries(batch.X, sizes))
                 table = _written(batch, label, query)
                 schema = schema or table.schema
                 if writer is None:
@@ -308,10 +323,12 @@ def _features_and_columns(
         if name in column_of:
             by_name[name] = pa.array(matrix[:, column_of[name]])  # a view
             continue
-        text = is_text(columns[name].type)
-        by_name[name] = (
-            columns[name].cast(pa.large_string()) if text else columns[name].unify_dictionaries()
-        )
+        column = columns[name]
+        if is_text(column.type):
+            column = column.cast(pa.large_string())
+        elif not is_embedding(column.type):
+            column = column.unify_dictionaries()
+        by_name[name] = column
     return pa.table(by_name), columns
 
 

@@ -27,6 +27,7 @@ from treerank.datasets.csv_files import column_error, csv_as_parquet, csv_header
 from treerank.datasets.letor_parser import LONGEST_QID
 from treerank.datasets.parquet_folders import Source, sources_of
 from treerank.documents.columns import ID_NAMES
+from treerank.documents.ranking_data import rows_at_once
 from treerank.files.compression import is_regular_file
 from treerank.files.object_stores import text_in_store
 from treerank.numerics.threads import threads_allowed
@@ -36,6 +37,8 @@ from treerank.spelling import has_spelling, spelled
 RESERVED = ("label", "query", "comment", "document")
 #: Approximate size in bytes of the columns that are read at a time, besides the matrix itself.
 _GROUP_BYTES = 2**25
+#: Number of entries of an embedding whose type does not tell it.
+_TYPICAL_ENTRIES = 512
 _OTHER_NAMES = " The name of a CSV file ends in .csv or .tsv, that of a LETOR file in .txt."
 _ERRORS = (pa.ArrowException, OSError, ValueError, KeyError)
 #: Files of an object store whose metadata are read at the same time.
@@ -149,6 +152,14 @@ class ParquetFiles:
     def n_rows(self) -> int:
         """Number of rows of all files."""
         return sum(file.n_rows for file in self.files.values())
+
+    def rows_at_once(self) -> int:
+        """Return the number of rows of a batch, which holds about four million numbers."""
+        return rows_at_once(_numbers_per_row(self._first_metadata, self.schema, self.features))
+
+    @property
+    def _first_metadata(self) -> pq.FileMetaData:
+        return next(iter(self.files.values())).metadata
 
     @property
     def dtype(self) -> type[np.floating]:
@@ -335,6 +346,39 @@ def column_names(path: str | Path) -> list[str]:
         return [*dict.fromkeys([*file.schema_arrow.names, *first.folder_values])]
 
 
+def numbers_per_row(path: str | Path, names: Sequence[str]) -> int:
+    """Return about how many numbers some columns of a table have in a row.
+
+    Each column has one, but lists have several.
+
+    Examples
+    --------
+    >>> path = getfixture("tmp_path") / "shop.parquet"
+    >>> pq.write_table(pa.table({"price": [1.5, 2.0], "title": [[0.5, 1.0, 2.0], None]}), path)
+    >>> numbers_per_row(path, ["price"]), numbers_per_row(path, ["price", "title"])
+    (1, 3)
+    """
+    if is_csv(path):
+        return len(names)
+    first = sources_of(path)[0]
+    with naming_file(first.name), first.opened() as file:
+        return _numbers_per_row(file.metadata, file.schema_arrow, names)
+
+
+def _numbers_per_row(metadata: pq.FileMetaData, schema: pa.Schema, names: Sequence[str]) -> int:
+    """Return the same by the counts of the first group of rows."""
+    used = {*names}
+    lists = [field.name for field in schema if field.name in used and is_embedding(field.type)]
+    if not lists or not metadata.num_row_groups:
+        return len(names)
+    group, n_numbers = metadata.row_group(0), len(names)
+    for index in range(group.num_columns):
+        column = group.column(index)
+        if any(column.path_in_schema.startswith(f"{name}.") for name in lists):
+            n_numbers += max(column.num_values // max(group.num_rows, 1) - 1, 0)
+    return n_numbers
+
+
 @contextmanager
 def naming_file(path: str) -> Iterator[None]:
     """Turn the errors of a file that is not whole into one that names the file."""
@@ -393,8 +437,16 @@ def is_number(kind: pa.DataType) -> bool:
     return is_real or types.is_boolean(kind) or types.is_null(kind)
 
 
+def is_embedding(kind: pa.DataType) -> bool:
+    """Tell whether a column holds lists of numbers."""
+    are_lists = (types.is_list, types.is_large_list, types.is_fixed_size_list)
+    return any(is_list(kind) for is_list in are_lists) and is_number(kind.value_type)
+
+
 def _cell_bytes(kind: pa.DataType) -> int:
     """Return about how many bytes of memory a value of a column takes while it is read."""
+    if is_embedding(kind):
+        return 8 * max(getattr(kind, "list_size", 0), _TYPICAL_ENTRIES)
     return 8 if is_number(kind) else 64
 
 
@@ -432,7 +484,7 @@ def _is_allowed(role, kind):
     if role == "label":
         return is_number(kind) and not types.is_null(kind)
     if role == "feature":
-        return is_number(value) or is_text(value)
+        return is_number(value) or is_text(value) or is_embedding(kind)
     is_plain = types.is_integer(kind) or types.is_floating(kind) or types.is_date(kind)
     return is_plain or types.is_timestamp(kind) or is_text(value)
 

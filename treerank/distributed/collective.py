@@ -77,7 +77,10 @@ class Collective(Workers):
 def _reduced(values: np.ndarray, operation: collective.Op) -> np.ndarray:
     if values.size == 0:
         return values
-    return collective.allreduce(values, operation).reshape(values.shape)
+    try:
+        return collective.allreduce(values, operation).reshape(values.shape)
+    except xgboost.core.XGBoostError as error:  # a ValueError, to which others give names
+        raise LostWorkerError from error
 
 
 @contextmanager

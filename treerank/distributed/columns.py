@@ -96,10 +96,15 @@ class FrameColumns:
         kinds = {column: kind for column, kind in kinds.items() if column in self.features}
         for column, kind in kinds.items():
             if kind not in of_categories:
+                advice = "Turn it into one of them"
+                if kind == "object" or kind.startswith("array"):
+                    advice = (
+                        f"Of an embedding, make columns {f'{column}_0'!r}, {f'{column}_1'!r} and "
+                        "so on of its entries: the model then also scores frames with the embedding"
+                    )
                 raise ValueError(
                     f"{name} must hold features that are numbers, text or categories; got {kind} "
-                    f"in the column {column!r}. Turn it into one of them, or write "
-                    f"drop=[{column!r}]."
+                    f"in the column {column!r}. {advice}, or write drop=[{column!r}]."
                 )
         return replace(self, categories=[*kinds])
 

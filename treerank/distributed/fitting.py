@@ -8,6 +8,7 @@ from sklearn.base import clone
 from treerank.checks import check_count, quote
 from treerank.distributed.columns import FrameColumns, check_column_name
 from treerank.distributed.shard import Task, fitted_from
+from treerank.documents.embeddings import sources_of
 from treerank.documents.features import check_fitted, feature_names_of
 from treerank.feature_parts.base import traits_of
 from treerank.feature_parts.registry import make_feature_part
@@ -160,13 +161,14 @@ def predict(ranker: Scored, frame: Any) -> Any:
             "ranker must have been fitted to columns with names, such as those of a data frame; "
             f"got one of {ranker.n_features_in_} columns without."
         )
-    missing = [name for name in names if name not in frame.columns]
+    sources = sources_of(names, frame.columns)
+    missing = [name for name in sources if name not in frame.columns]
     if missing:
         raise ValueError(
             f"frame must have the columns {quote(missing)} of the ranker; got "
             f"{quote(list(frame.columns))}."
         )
-    return engine.predict_frame(ranker, frame, list(names))
+    return engine.predict_frame(ranker, frame, sources)
 
 
 def _engine_of(name: str, frame: Any, here: str) -> Any:

@@ -5,7 +5,8 @@ categories becomes codes: the code of a category is its place among the sorted c
 ``fit``, and a category that ``fit`` has not seen is a missing value. Missing values are NaN.
 
 Arrays and lists are returned unchanged; scikit-learn checks them later. A sparse matrix stays
-sparse. Only its values count, not how they are stored.
+sparse. Only its values count, not how they are stored. Columns of embeddings, which are lists or
+arrays of numbers, are replaced by their entries, see :mod:`treerank.documents.embeddings`.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -21,6 +22,7 @@ from scipy.sparse import csr_matrix, issparse
 from treerank.checks import check_count, quote, warn_user
 from treerank.documents.conversions import conversion_of, shown_type, text_conversion
 from treerank.documents.date_texts import first_date
+from treerank.documents.embeddings import with_entries, with_entries_of
 from treerank.documents.number_texts import numbers_among
 from treerank.documents.queries import is_missing
 
@@ -90,11 +92,19 @@ class Columns:
         return cls.of_batches([X], earlier)
 
     @classmethod
-    def of_batches(cls, batches: Iterable[Any], earlier: Iterable["Columns"] = ()) -> Self:
-        """Return the columns of batches of rows together, as :meth:`of` does."""
+    def of_batches(
+        cls,
+        batches: Iterable[Any],
+        earlier: Iterable["Columns"] = (),
+        sizes: Mapping[str, int] | None = None,
+    ) -> Self:
+        """Return the columns of batches of rows together, as :meth:`of` does.
+
+        ``sizes`` are the numbers of entries of embeddings in all batches.
+        """
         table = TableValues()
         for X in batches:
-            frame = as_frame(X)
+            frame = as_frame(with_entries(X, sizes))
             if frame is None:
                 return cls()
             table.add(frame)
@@ -454,6 +464,8 @@ def as_frame(X: Any, name: str = "X") -> nw.DataFrame[Any] | None:
 def fitted_columns(X: Any, names: Iterable[str] | None) -> Any:
     """Return the columns of a data frame that have these names, in their order; None takes all.
 
+    Entries of embeddings are such columns, too.
+
     Examples
     --------
     >>> import pandas as pd
@@ -463,6 +475,7 @@ def fitted_columns(X: Any, names: Iterable[str] | None) -> Any:
     frame: Any = as_frame(X)
     if names is None or frame.columns == (names := list(names)):
         return X
+    frame = with_entries_of(frame, names)
     columns = set(frame.columns)
     missing = [name for name in names if name not in columns]
     if missing:

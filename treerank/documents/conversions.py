@@ -74,8 +74,6 @@ pd.Timedelta('1D')."
     if isinstance(example, str):
         texts = {value for value in column.to_list() if isinstance(value, str)}
         return text_conversion(column, sorted(texts))
-    if isinstance(example, list | tuple | np.ndarray | nw.Series):
-        return _vector_conversion(column)
     kind = next((kind for dtype, kind in _OF_TYPES.items() if column.dtype == dtype), None)
     if column.dtype == nw.Object:
         kinds = (kind for types, kind in _OF_OBJECTS.items() if isinstance(example, types))
@@ -90,33 +88,6 @@ pd.Timedelta('1D')."
             written = "{}.dt.epoch('d')"
     advice = f"Leave it out, or encode it as {kind or 'numbers'}"
     return f"{advice}: {_assigned(column, written)}." if written else f"{advice}."
-
-
-def _vector_conversion(column: Any) -> str:
-    """Return advice, with code, for a column of lists or arrays, such as an embedding."""
-    name = column.name
-    values = column.to_list()
-    n_missing = sum(value is None or np.ndim(value) == 0 for value in values)
-    if n_missing:
-        return f"An embedding needs a value in each row; {n_missing} are missing. Fill them first."
-    if any(np.ndim(number) for value in values[:1] for number in value):
-        return "Make one list of numbers of its nested lists, and then a column of each number."
-    sizes = sorted({len(value) for value in values})
-    if len(sizes) > 1:
-        return (
-            f"An embedding has equally many numbers in each row; got {sizes[0]} to {sizes[-1]}. "
-            "Encode it as numbers, such as its length."
-        )
-    advice = f"An embedding is a column of each of its {sizes[0]} numbers"
-    if column.implementation.is_polars():
-        get = "arr" if column.dtype == nw.Array else "list"
-        entry = f"pl.col({name!r}).{get}.get(i).alias(f'{name}_{{i}}')"
-        return f"{advice}: X = X.with_columns({entry} for i in range({sizes[0]})).drop({name!r})."
-    if _by_pandas(column):
-        to_pandas = "" if column.implementation.is_pandas_like() else "X = X.to_pandas(); "
-        numbers = f"pd.DataFrame([*X.pop({name!r})], index=X.index).add_prefix('{name}_')"
-        return f"{advice}: {to_pandas}X = X.join({numbers})."
-    return f"{advice}."
 
 
 def text_conversion(column: Any, texts: Sequence[str]) -> str:

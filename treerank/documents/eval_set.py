@@ -4,7 +4,7 @@ A user passes one ``(X, y, qid)``, several, or the share of the training queries
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any, Self, final
 
@@ -268,7 +268,9 @@ def _joined(groups: Sequence[QueryGroups]) -> QueryGroups:
     n_queries = [group.n_queries for group in groups]
     offsets = np.cumsum(n_queries) - n_queries
     codes = [group.codes + offset for group, offset in zip(groups, offsets, strict=True)]
-    return QueryGroups.from_codes(np.concatenate(codes))
+    joined = QueryGroups.from_codes(np.concatenate(codes))
+    ids = [group.ids.astype(object) for group in groups if group.ids is not None]
+    return replace(joined, ids=np.concatenate(ids)) if len(ids) == len(groups) else joined
 
 
 def parts_of_eval_set(eval_set: Any, name: str = "eval_set") -> tuple[Any, Any, Any]:

@@ -24,6 +24,7 @@ from treerank.documents.columns import (
     refuse_records,
     warn_of_names,
 )
+from treerank.documents.embeddings import with_entries
 from treerank.documents.rows import Rows
 
 _NUMBERS = {"dtype": [np.float64, np.float32], "ensure_all_finite": "allow-nan"}
@@ -59,7 +60,7 @@ def check_features(
                 estimator.columns_ = Columns()
             estimator.columns_.refuse_arrays_for_categories()
             return validate_data(estimator, _as_array(X), reset=reset, **numbers_rule)
-        X = X if reset else fitted_columns(X, feature_names_of(estimator))
+        X = with_entries(X) if reset else fitted_columns(X, feature_names_of(estimator))
         validate_data(estimator, X, reset=reset, skip_check_array=True)
         if reset:
             warn_of_names(X)
@@ -149,6 +150,7 @@ def check_matrix(name: str, X: Any) -> Any:
             refuse_complex(X)
             _check_indices(X)
             return as_csr(check_array(X, accept_sparse="csr", input_name=name, **_NUMBERS))
+        X = with_entries(X)
         columns, is_frame = Columns.of(X), as_frame(X) is not None
         numbers = columns.numbers(X) if is_frame else _as_array(columns.numbers(X))
         return check_array(numbers, input_name=name, **_NUMBERS)

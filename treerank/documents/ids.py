@@ -17,12 +17,14 @@ from treerank.documents.queries import QueryGroups, check_qid, objects
 
 
 def check_ids(name: str, values: Any, n_rows: int | None = None) -> np.ndarray:
-    """Return ids as an array of numbers or of text; refuse missing ones.
+    """Return ids as an array of numbers or of text, or of objects of both; refuse missing ones.
 
     Examples
     --------
     >>> check_ids("session", ["a", "b"]), check_ids("session", [7.0, 2.0])
     (array(['a', 'b'], dtype='<U1'), array([7., 2.]))
+    >>> check_ids("session", ["a", 7])
+    array(['a', 7], dtype=object)
     """
     codes = check_qid(values, n_rows, name=name)
     are_tuples = isinstance(values, list | tuple) and tuple in set(map(type, values))
@@ -31,6 +33,9 @@ def check_ids(name: str, values: Any, n_rows: int | None = None) -> np.ndarray:
     are_numbered = codes.dtype.kind == "i" and ids.dtype.kind in "SU"
     if are_numbered and len({*ids.tolist()}) <= codes.max(initial=-1):  # such as 1 and "1"
         raise ValueError(f"{name} must be ids that differ as text; got {quote(values)}.")
+    if are_numbered and isinstance(values, list | tuple):
+        are_texts = {isinstance(value, str | bytes) for value in values}
+        return objects(values) if False in are_texts else ids  # 7 in [7, "a"] is no text
     if isinstance(values, list | tuple) and ids.dtype.kind == "f":
         is_rounded = any(is_whole(value) and abs(value) >= 2**53 for value in values)
         return np.asarray(values, dtype=object) if is_rounded else ids

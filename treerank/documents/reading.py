@@ -9,6 +9,7 @@ Files are read by :mod:`treerank.datasets`.
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from treerank.documents.batched import BatchedMatrix
 from treerank.documents.canonical_order import row_hashes
 from treerank.documents.columns import Columns, as_frame
 from treerank.documents.copied_columns import warn_of_copied_columns
+from treerank.documents.embeddings import embedding_sizes, with_entries
 from treerank.documents.features import check_features, n_features_of
 from treerank.documents.ids import check_ids
 from treerank.documents.labels import check_labels
@@ -328,8 +330,11 @@ def _reset_columns(estimator, batches, earlier):
     first = next(iter(batches), None)
     if first is None:
         raise ValueError("X must have rows; got no batch.")
-    check_features(estimator, next(iter(first)), reset=True)
-    estimator.columns_ = Columns.of_batches((X for X, _, _ in batches), earlier)
+    X = next(iter(first))
+    # Further batches are read only if a column of lists is all missing in the first one.
+    sizes = embedding_sizes(chain([X], (X for X, _, _ in islice(batches, 1, None))))
+    check_features(estimator, with_entries(X, sizes), reset=True)
+    estimator.columns_ = Columns.of_batches((X for X, _, _ in batches), earlier, sizes)
 
 
 def check_n_pairs(n_a: int, n_b: int) -> int:

@@ -149,14 +149,20 @@ def _check_data(data, human_labels):
         # Tables have the ids, and no numbers in their place.
         kinds = {type(query) for query in qid}
         are_alike = kinds <= {int, float} or kinds in ({str}, {tuple})
-        has_ids = are_alike and _can_be_sorted(qid)
+        has_ids = are_alike and can_be_sorted(qid)
         queries = check_ids("qid", [*qid]) if has_ids else queries
     human = HumanLabels.of(taken[0] if taken else human_labels, y)
     return RankingData(X, y, queries), human, has_ids
 
 
-def _can_be_sorted(ids):
-    """Tell whether ids can be put in order: all numbers, or all text, in each part of tuples."""
+def can_be_sorted(ids: Iterable[Any]) -> bool:
+    """Tell whether ids can be put in order: all numbers, or all text, in each part of tuples.
+
+    Examples
+    --------
+    >>> can_be_sorted(["a", "b"]), can_be_sorted(["a", 7]), can_be_sorted([("a", 7), ("b", 1)])
+    (True, False, True)
+    """
     try:
         sorted({*ids})
     except TypeError:

@@ -20,6 +20,7 @@ from sklearn.pipeline import Pipeline
 
 from treerank.checks import quote
 from treerank.documents.columns import Columns, as_frame, fitted_columns
+from treerank.documents.embeddings import with_entries
 from treerank.documents.queries import QueryGroups, is_missing
 from treerank.lazy import load_object
 
@@ -144,6 +145,7 @@ class EngineRanker(Wrapped):
 
         ``eval_set`` are documents ``(X, y, qid)`` by which it chooses how many iterations it keeps.
         """
+        X = with_entries(X)
         self.columns_ = Columns.of(X)
         frame = as_frame(X)
         self.names_ = None if frame is None else frame.columns

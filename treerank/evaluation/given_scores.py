@@ -8,12 +8,18 @@ from numpy.typing import ArrayLike
 
 from treerank.checks import check_column
 from treerank.documents.ids import check_ids
-from treerank.documents.queries import ByRow, warn_without_qid
+from treerank.documents.queries import ByRow, check_qid, warn_without_qid
 from treerank.documents.ranking_data import RankingData
+from treerank.evaluation.data_splits import can_be_sorted
 from treerank.evaluation.fits import Fitted
 from treerank.evaluation.labels import HumanLabels, check_defined, checked_labels
 from treerank.evaluation.ranker_comparison import Comparison
-from treerank.evaluation.running import Scoring, metrics_by_name, warn_of_weak_labels
+from treerank.evaluation.running import (
+    Scoring,
+    metrics_by_name,
+    refuse_lost_ids,
+    warn_of_weak_labels,
+)
 from treerank.metrics.judged import warn_of_unjudged
 from treerank.metrics.registry import Metrics, describe_metrics
 from treerank.parameters import check_arguments
@@ -73,6 +79,9 @@ def compare_scores(
     warn_without_qid(qid, n_documents)
     ids = np.zeros(n_documents) if qid is None else check_ids("qid", qid, n_documents)
     by_name = metrics_by_name(metrics, convention)
+    if qid is not None and ids.dtype.kind == "O" and not can_be_sorted(ids):
+        refuse_lost_ids(by_name)
+        ids = check_qid(qid)  # tables have numbers in place of the ids
     human = HumanLabels.of(human_labels, labels)
     scoring, data = Scoring(by_name, label_weights), RankingData(None, labels, ids)
     if human is not None:

@@ -162,7 +162,8 @@ def compare(
     only_test = cv is None and len(before) == len(rankers)
     splits = make_splits(data, cv, random_state, only_test=only_test, human_labels=human_labels)
     _check_splits(splits)
-    _refuse_lost_ids(splits, by_name)
+    if not all(split.has_ids for split in splits):
+        refuse_lost_ids(by_name)
     _check_human_labels(splits, by_name)
     _check_training_sets(splits, unfitted)
     _check_labels(splits[0].labels, unfitted, grid)
@@ -401,10 +402,8 @@ def _check_training_sets(splits, rankers):
             )
 
 
-def _refuse_lost_ids(splits, metrics):
+def refuse_lost_ids(metrics: Mapping[str, Any]) -> None:
     """Refuse a metric that looks queries up by their ids, where these could not be kept."""
-    if all(split.has_ids for split in splits):
-        return
     for name, metric in metrics.items():
         if getattr(metric, "n_relevant", None) is not None:
             raise TypeError(

@@ -167,14 +167,7 @@ def has_words(
 ) -> bool:
     """Tell whether a format, of which what writes it is installed, can hold a model."""
     try:
-        target = format_named(name)
-        components = _components_for(name, target, components)
-        if components.kinds != ["linear"] or target.linear_alone is None:
-            consumer, forest = target.consumer_of(components.forest), components.forest
-            forest = forest if consumer is None else without_empty_sets(forest)
-            _check_can_say(name, target, consumer, forest, names)
-        if target.check is not None:
-            target.check(components.forest, target.names.written(names), levels)
+        converted(name, components, names, levels=levels).content()
     except (ImportError, ValueError):
         return False
     return True

@@ -13,12 +13,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.sparse import issparse
 
-from treerank.checks import check_choice, check_sequence, naming, warn_user
+from treerank.checks import check_choice, check_sequence, naming, quote, warn_user
+from treerank.documents.columns import Columns
+from treerank.documents.embeddings import with_entries
 from treerank.documents.eval_set import unpacked
-from treerank.documents.features import shown_names
+from treerank.documents.features import check_matrix, n_features_of, shown_names
 from treerank.documents.labels import check_labels
 from treerank.documents.queries import QueryGroups
-from treerank.documents.reading import read_documents
+from treerank.documents.reading import accepted_by, read_documents
+from treerank.documents.rows import Rows
 from treerank.exports.conversion import Conversion, ForestConversion, converted, has_words
 from treerank.exports.feature_names import check_unicode
 from treerank.exports.formats import (
@@ -50,11 +53,14 @@ from treerank.exports.uploads import (
     check_model_name,
     check_ranker,
     count_negative,
+    refuse_other_rankers,
     request_of,
 )
+from treerank.feature_parts.components import Components
 from treerank.files.replaced import check_output, replaced_file
 from treerank.parameters import Finite, check_arguments
 from treerank.rankers.calibration import RelevanceScale
+from treerank.rankers.ranker import Ranker
 from treerank.rankers.scoring import scores_of
 from treerank.spelling import spelled
 
@@ -186,32 +192,115 @@ def export(
     return report
 
 
-def formats_for(ranker: Any) -> list[str]:
-    """Return the names of the formats that can hold a fitted ranker.
+def formats_for(ranker: Any, X: Any = None) -> list[str]:
+    """Return the names of the formats that can hold a ranker, also before it is fitted.
 
     Most formats hold trees alone: no linear model or network beside them, and no splits by
-    category. So fit a ranker of the same parts with few trees to know before a long fit where it
-    can go. ``check`` of :func:`export` reports documents whose scores a program computes otherwise.
+    category. So ask before a long fit where it can go. ``check`` of :func:`export` reports
+    documents whose scores a program computes otherwise.
 
     Parameters
     ----------
     ranker : ranker
-        A fitted ranker of trees, linear models, networks or sums of these.
+        A ranker, fitted or not.
+    X : array-like or data frame, default=None
+        Documents as ``fit`` gets them, without labels and queries: the formats that will hold the
+        ranker, whatever it learns of such documents. ``None`` is what a fitted ranker has learned,
+        and for another one two columns of numbers.
+
+    Returns
+    -------
+    list of str
+        Names for ``format`` of :func:`export`; empty for a ranker that is no sum of trees, linear
+        models and networks.
 
     Examples
     --------
     >>> from treerank import TreeDirectRanker, make_web_search
-    >>> data = make_web_search(20, random_state=0)
-    >>> formats_for(TreeDirectRanker(["linear", "histogram"], random_state=0).fit(*data))
+    >>> formats_for(TreeDirectRanker(["linear", "histogram"]))
     ['c', 'javascript', 'json', 'onnx', 'python', 'sql', 'vespa-expression']
+
+    Categories are in fewer formats:
+
+    >>> import pandas as pd
+    >>> shop = pd.DataFrame({"price": [9.5, 7.0], "color": ["red", "blue"]})
+    >>> ranker = TreeDirectRanker("histogram")
+    >>> "solr" in formats_for(ranker), "solr" in formats_for(ranker, shop)
+    (True, False)
+
+    A fitted ranker is asked for what it has learned:
+
+    >>> X, y, qid = make_web_search(20, random_state=0)
+    >>> len(formats_for(ranker.fit(X, y, qid))) > 10
+    True
     """
-    check_ranker(ranker)
-    components, names = ranker.components(), shown_names(ranker)
-    levels = ranker.columns_.categories
+    try:
+        model = _model_of(ranker, X)
+    except _NoComponentsError:
+        return []
     of_old_versions = {name for by_version in VERSIONS.values() for name in by_version.values()}
     names_of_programs = [n for n in FORMATS if n in VERSIONS or n not in of_old_versions]
-    formats = [name for name in names_of_programs if has_words(name, components, names, levels)]
-    return formats + [name for name in HYBRID_FORMATS if can_weigh(name, components, names)]
+    formats = [name for name in names_of_programs if has_words(name, *model)]
+    return formats + [name for name in HYBRID_FORMATS if can_weigh(name, *model[:2])]
+
+
+def refuse_format(ranker: Any, format: str, X: Any, version: str | None = None) -> None:
+    """Refuse a format that cannot hold a ranker once it is fitted to such documents.
+
+    Examples
+    --------
+    >>> from treerank import TreeDirectRanker
+    >>> refuse_format(TreeDirectRanker(["linear", "histogram"]), "solr", [[1.0]])
+    Traceback (most recent call last):
+    ...
+    ValueError: format 'solr' has no words for trees and a linear model, which 'c', 'javascript', \
+'json', 'onnx', 'python', 'sql' and 'vespa-expression' have. Trees alone can go there: fit them \
+without other parts.
+    """
+    check_format(format, [*FORMATS, *HYBRID_FORMATS])
+    format = format_of_version(format, version)
+    components, names, levels = _model_of(ranker, X)
+    if format in HYBRID_FORMATS:
+        hybrid_conversion(format, components, names)
+    else:
+        converted(format, components, names, levels=levels).content()
+
+
+class _NoComponentsError(ValueError):
+    """A ranker that no format can hold."""
+
+
+def _model_of(ranker: Any, X: Any) -> tuple[Components, list[str], dict[int, list[Any]]]:
+    """Return the components of a ranker, or such as it will have, names and categories."""
+    is_fitted = X is None and (not isinstance(ranker, Ranker) or n_features_of(ranker) is not None)
+    if is_fitted:
+        check_ranker(ranker)
+        names, columns = shown_names(ranker), ranker.columns_
+    else:
+        refuse_other_rankers(ranker)
+        names, columns = (["f0", "f1"], Columns()) if X is None else _columns_of(X)
+    documents = Rows(np.empty((0, len(names))), columns=columns)
+    check_unicode(names)
+    try:
+        if columns.categories and not accepted_by(ranker).categories:
+            raise ValueError(f"X must have no categories for {quote(ranker)}.")
+        return (
+            ranker.components() if is_fitted else ranker.expected_components(documents),
+            names,
+            columns.categories,
+        )
+    except ValueError as error:
+        raise _NoComponentsError(str(error)) from error
+
+
+def _columns_of(X: Any) -> tuple[list[str], Columns]:
+    """Return the names of the features of documents, and what is known of their columns."""
+    with naming("X"):
+        X = with_entries(X)
+        columns = Columns.of(X)
+        if columns.names is not None:
+            return [*columns.names], columns
+        return [f"f{number}" for number in range(check_matrix("X", X).shape[1])], columns
 
 
 def check_reason(reason: str) -> None:

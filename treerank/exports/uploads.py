@@ -217,6 +217,11 @@ def check_ranker(ranker: Any) -> None:
     The message says how to wrap the trees of another library, and what to do with a pipeline.
     """
     check_fitted("ranker", ranker)
+    refuse_other_rankers(ranker)
+
+
+def refuse_other_rankers(ranker: Any) -> None:
+    """Raise an error if ``ranker`` is no ranker of treerank, fitted or not."""
     if not isinstance(ranker, Ranker):
         raise TypeError(
             f"ranker must be a ranker of treerank; got {quote(ranker)}. For trees of another "

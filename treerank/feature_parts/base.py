@@ -105,6 +105,10 @@ class PartTraits:
     components : callable or None
         ``components(weight)`` returns the weighted sum of the outputs as
         :class:`~treerank.feature_parts.components.Components`, for exports and exact explanations.
+    expected_components : callable or None
+        ``expected_components(documents)`` returns components of the kind that ``fit`` to such
+        documents gives, as :class:`~treerank.documents.rows.Rows` without a row, so that it is
+        known before where a ranker can be exported to. Their numbers mean nothing.
     get_state, set_state : callable or None
         Return and restore what ``fit`` has learned, as a dict of plain JSON values, strings and
         arrays; needed by ``save`` and ``load``. Restored predictions are equal bit for bit.
@@ -128,6 +132,7 @@ class PartTraits:
     evals_result_: dict[str, Any] = field(default_factory=dict)
     best_iteration_: int | None = None
     components: Callable[..., Any] | None = None
+    expected_components: Callable[..., Any] | None = None
     get_state: Callable[..., Any] | None = None
     set_state: Callable[..., Any] | None = None
 
@@ -282,9 +287,29 @@ def components_of(part: Any, weight: np.ndarray) -> "Components":
     """
     components = traits_of(part).components
     if components is None:
-        raise ValueError(
-            "feature_part must be trees, a linear model, a network or several of these; got "
-            f"{quote(part)}."
-        )
+        raise _no_components(part)
     weighted_sum: Components = components(weight)
     return weighted_sum
+
+
+def expected_components_of(part: Any, documents: Rows) -> "Components":
+    """Return components of the kind that an unfitted part has after a fit to such documents.
+
+    Examples
+    --------
+    >>> from treerank.feature_parts import LinearModel
+    >>> expected_components_of(LinearModel(), Rows(np.empty((0, 2)))).kinds
+    ['linear']
+    """
+    expected_components = traits_of(part).expected_components
+    if expected_components is None:
+        raise _no_components(part)
+    components: Components = expected_components(documents)
+    return components
+
+
+def _no_components(part: Any) -> ValueError:
+    return ValueError(
+        "feature_part must be trees, a linear model, a network or several of these; got "
+        f"{quote(part)}."
+    )

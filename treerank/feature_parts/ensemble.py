@@ -201,6 +201,10 @@ class Ensemble(PartList):
             [weighed_components(part).scaled(share).scaled(factor) for part, factor in fits]
         )
 
+    def expected_components(self, documents: Rows) -> Components:
+        """Return components of the kind that all parts have after a fit to such documents."""
+        return self._expected_sum(documents)
+
     @property
     def n_outputs_(self) -> int:
         """Number of columns of :meth:`transform`, one per part."""

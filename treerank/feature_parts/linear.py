@@ -8,6 +8,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from treerank.all_or_nothing import all_or_nothing
+from treerank.documents.rows import Rows
 from treerank.feature_parts.base import Validation
 from treerank.feature_parts.components import Components, no_trees
 from treerank.feature_parts.head_fitting import fit_head
@@ -104,6 +105,14 @@ class LinearModel(BaseEstimator):
         check_is_fitted(self)
         linear = LinearComponent.centered(self.coef_, self.mean_)
         return Components(no_trees(self.n_features_in_), linear).scaled(weight[0])
+
+    def expected_components(self, documents: Rows) -> Components:
+        """Return a linear model of the kind that ``fit`` to such documents gives."""
+        n_features = documents.shape[1]
+        coef = np.full(n_features, 1.0 if self.positive else -1.0)
+        coef[[*documents.columns.categories]] = 0
+        linear = LinearComponent.centered(coef, np.zeros(n_features))
+        return Components(no_trees(n_features), linear)
 
     def get_state(self) -> dict[str, Any]:
         """Return the fitted weights, means and importances."""

@@ -10,15 +10,17 @@ from sklearn.utils.validation import check_is_fitted
 
 from treerank.checks import check_choice, check_sequence, has_methods
 from treerank.documents.columns import Columns
+from treerank.documents.rows import Rows
 from treerank.feature_parts.base import (
     FeaturePart,
     check_fitted_part,
     components_of,
+    expected_components_of,
     outputs_of,
     params_of,
     traits_of,
 )
-from treerank.feature_parts.components import Components
+from treerank.feature_parts.components import Components, sum_of_components
 from treerank.feature_parts.registry import make_feature_part, reads_sparse
 from treerank.files.states import StateRule, check_state, unshared
 from treerank.objectives.base import Objective
@@ -98,6 +100,11 @@ class PartList(BaseEstimator):
         """Largest number of threads of a part, once it is fitted."""
         check_is_fitted(self)
         return max(traits_of(part).n_threads for part in self._fitted_once())
+
+    def _expected_sum(self, documents: Rows) -> Components:
+        """Return the sum of components of the kind that all parts have after a fit."""
+        parts = [make_feature_part(part) for part in self.parts]
+        return sum_of_components([expected_components_of(part, documents) for part in parts])
 
     def _fitted_once(self) -> list[Any]:
         """Return a fitted copy of each part."""

@@ -108,6 +108,10 @@ class RefitTrees(BaseEstimator):
         check_is_fitted(self)
         return Components(self.trees_).scaled(weight[0])
 
+    def expected_components(self, documents: Rows) -> Components:
+        """Return the trees for the columns of such documents."""
+        return Components(recoded(self.trees, documents.columns, documents.shape[1]))
+
     @property
     def given_columns(self) -> list[Columns]:
         """Columns of the trees, by whose names and categories documents are read."""

@@ -10,6 +10,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from treerank.all_or_nothing import all_or_nothing
+from treerank.documents.rows import Rows
 from treerank.feature_parts.base import (
     FeaturePart,
     Validation,
@@ -151,6 +152,10 @@ class Stages(PartList):
         return sum_of_components(
             [weighed_components(part).scaled(weight[0]) for part in self.parts_]
         )
+
+    def expected_components(self, documents: Rows) -> Components:
+        """Return components of the kind that all parts have after a fit to such documents."""
+        return self._expected_sum(documents)
 
     @property
     def feature_importances_(self) -> np.ndarray:

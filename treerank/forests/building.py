@@ -2,13 +2,13 @@
 
 import math
 from array import array
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from treerank.forests.forest import CategorySets, Forest
+from treerank.forests.forest import CategorySets, CodeRule, Forest, SumDtype
 
 _PER_NODE = ("feature", "threshold", "missing_left", "values")
 
@@ -71,6 +71,41 @@ class GrowingForest:
         self.missing_left.append(False)
         self.values.append(math.nan)
         return len(self.values) - 1
+
+
+def sample_trees(
+    n_features: int,
+    n_categories: Mapping[int, int],
+    *,
+    rule: CodeRule = "exact",
+    sum_dtype: SumDtype = "float64",
+) -> Forest:
+    """Return a split of a column of numbers, and one of each column of categories.
+
+    ``n_categories`` are the numbers of categories by column. The splits stand for trees of a kind,
+    where only this matters and no fit has grown any.
+
+    Examples
+    --------
+    >>> trees = sample_trees(3, {1: 4})
+    >>> trees.feature[~trees.is_leaf].tolist(), sorted(trees.features_by_set)
+    ([0, 1], [1])
+    """
+    growing, sets = GrowingForest(), list[int]()
+    numbers = [column for column in range(n_features) if column not in n_categories][:1]
+    coded = [column for column, n in n_categories.items() if n > 0]
+    for column in (*numbers, *coded):
+        root = growing.add_tree()
+        left, right = growing.split(root, column, 0.5, False)
+        growing.values[left], growing.values[right] = -1.0, 1.0
+        if column in n_categories:
+            sets.append(root)
+    categories = None
+    if sets:
+        of_node = np.full(len(growing.values), -1, dtype=np.int32)
+        of_node[sets] = np.arange(len(sets), dtype=np.int32)
+        categories = CategorySets(of_node, np.arange(len(sets) + 1), np.zeros(len(sets)), rule)
+    return growing.forest(n_features, categories=categories, sum_dtype=sum_dtype)
 
 
 def joined(forests: Sequence[Forest], **fields: Any) -> Forest:

@@ -23,7 +23,9 @@ from treerank.forests.layouts import BitVectors, Traversal, make_bitvectors, mak
 
 #: How a value becomes the code of a category, by name; see :class:`CategorySets`.
 CODE_RULES = ("exact", "truncated", "single", "whole")
+CodeRule = Literal["exact", "truncated", "single", "whole"]
 SUM_DTYPES = ("float64", "float32")
+SumDtype = Literal["float64", "float32"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +51,7 @@ class CategorySets:
     of_node: np.ndarray
     starts: np.ndarray
     codes: np.ndarray
-    rule: Literal["exact", "truncated", "single", "whole"]
+    rule: CodeRule
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -127,7 +129,7 @@ class Forest:
     constant: np.ndarray
     categories: CategorySets | None = None
     missing_up_to: float = -1.0
-    sum_dtype: Literal["float64", "float32"] = "float64"
+    sum_dtype: SumDtype = "float64"
     feature_names: tuple[str, ...] | None = None
     gain: np.ndarray | None = None
     levels: dict[int, list[Any]] | None = None

@@ -192,8 +192,9 @@ def exposure_by_group(
     is_first = (np.diff(scores[order], prepend=np.nan) != 0) | (position == 0)
     block = np.cumsum(is_first) - 1
     exposure = (np.bincount(block, exposure) / np.bincount(block))[block]
-    names, of_row = np.unique(check_ids("group", group), return_inverse=True)
-    if len(of_row) != len(scores):
-        raise ValueError(f"group must have {len(scores)} entries; got {len(of_row)}.")
-    means = np.bincount(of_row[order], exposure) / np.bincount(of_row)
-    return dict(zip(names.tolist(), means.tolist(), strict=True))
+    ids = check_ids("group", group)
+    if len(ids) != len(scores):
+        raise ValueError(f"group must have {len(scores)} entries; got {len(ids)}.")
+    by_group = QueryGroups.from_qid(ids)
+    means = np.bincount(by_group.codes[order], exposure) / np.bincount(by_group.codes)
+    return dict(zip(by_group.first_of(ids).tolist(), means.tolist(), strict=True))

@@ -29,6 +29,7 @@ from treerank.documents.training_set import TrainingSet
 from treerank.feature_parts.base import (
     check_fitted_part,
     components_of,
+    expected_components_of,
     fit_part,
     importances_of,
     n_outputs_of,
@@ -145,13 +146,23 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
         """Return the feature part and the head as a sum of trees, a linear model and networks."""
         check_is_fitted(self)
         components = components_of(self.feature_part_, self.head_.weight)
+        return self._of_whole_codes(components, self.columns_)
+
+    def expected_components(self, documents: Rows) -> "Components":
+        """Return components of the kind that ``fit`` to such documents gives."""
+        components = expected_components_of(make_feature_part(self.feature_part), documents)
+        return self._of_whole_codes(components, documents.columns)
+
+    def _of_whole_codes(self, components: "Components", columns: Columns) -> "Components":
+        """Return components in which the codes of categories are what all engines take alike."""
         sets = components.forest.categories
         if sets is None or sets.rule != "whole":
             return components
         for feature in components.forest.features_by_set:
-            if feature not in self.columns_.categories:
+            if feature not in columns.categories:
+                name = f"f{feature}" if columns.names is None else columns.names[feature]
                 raise ValueError(
-                    f"column {shown_names(self)[feature]!r} of X must be text or categories of a "
+                    f"column {name!r} of X must be text or categories of a "
                     "data frame where parts are trees of several engines, which take a number that "
                     "is not whole for other categories; got numbers. Or take trees of one engine."
                 )

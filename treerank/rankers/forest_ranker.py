@@ -9,6 +9,7 @@ from treerank.checks import check_number
 from treerank.documents.columns import Columns
 from treerank.documents.eval_set import EvalSet
 from treerank.documents.reading import Accepts
+from treerank.documents.rows import Rows
 from treerank.documents.training_set import TrainingSet
 from treerank.feature_parts.components import Components
 from treerank.files.states import unshared
@@ -92,6 +93,10 @@ class ForestRanker(Ranker):
         """Return the trees."""
         check_trees("trees", self.trees)
         return Components(self.trees)
+
+    def expected_components(self, documents: Rows) -> Components:
+        """Return the trees, which no fit changes."""
+        return self.components()
 
     def get_state(self) -> dict[str, Any]:
         """Return what ``fit`` has learned, as plain values; the trees are a parameter."""

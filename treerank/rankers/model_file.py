@@ -22,8 +22,8 @@ from treerank.rankers.saved_values import OBJECT, check_class, restored, saved
 
 #: Classes that are parameters of rankers, but no rankers and no feature parts.
 _SETTINGS = {"ClickRelevance": "treerank.clicks.relevance:ClickRelevance"}
-#: Name of the columns of the training file, and what they may be.
-_COLUMNS, _ROLES = "columns", {"label", "query", "document"}
+#: Name of how columns of the training file were read, and what it tells.
+_COLUMNS, _ROLES = "columns", {"label", "query", "document", "days_since"}
 #: Rankers with more features do not score test documents on loading.
 _MOST_FEATURES = 2**16
 
@@ -32,7 +32,7 @@ def save(ranker: Any, path: str | Path, columns: Mapping[str, str] | None = None
     """Write a fitted ranker to one file.
 
     ``columns`` are those of its training file that were no features, by what they were: "label",
-    "query" and "document".
+    "query" and "document". Its "days_since" is the date from which its dates count days.
     """
     named = {} if columns is None else {_COLUMNS: dict(columns)}
     write_archive(path, saved(ranker) | named)

@@ -7,6 +7,7 @@ from treerank.rankers.calibrating import Calibrating
 from treerank.rankers.comparing import Comparing
 
 if TYPE_CHECKING:  # imported where they are used
+    from treerank.documents.rows import Rows
     from treerank.feature_parts.components import Components
     from treerank.feature_parts.scorer import Scorer
     from treerank.forests.forest import Forest
@@ -29,6 +30,13 @@ class Scored(Comparing, Calibrating):
         raise ValueError(
             f"ranker must be a sum of trees and linear models; got {type(self).__name__}."
         )
+
+    def expected_components(self, documents: "Rows") -> "Components":
+        """Return components of the kind that an unfitted ranker has after a fit to such documents.
+
+        ``documents`` may have no row. See :func:`treerank.exports.formats_for`, which asks for it.
+        """
+        return Scored.components(self)
 
     def forest(self) -> "Forest":
         """Return the ranker as a sum of trees, which only some rankers are.

@@ -15,6 +15,7 @@ from treerank.baselines.linear.products import linear_scores
 from treerank.baselines.linear.standard_features import FeatureScale
 from treerank.documents.eval_set import EvalSet
 from treerank.documents.reading import Accepts
+from treerank.documents.rows import Rows
 from treerank.documents.training_set import TrainingSet
 from treerank.feature_parts.components import Components, no_trees
 from treerank.feature_parts.linear_component import LinearComponent
@@ -71,6 +72,12 @@ class LinearRanker(Ranker):
         check_is_fitted(self)
         linear = LinearComponent.centered(self.coef_, self.mean_)
         return Components(no_trees(len(self.coef_)), linear)
+
+    def expected_components(self, documents: Rows) -> Components:
+        """Return a linear model of the kind that ``fit`` to such documents gives."""
+        n_features = documents.shape[1]
+        linear = LinearComponent(np.full(n_features, -1.0), np.zeros(n_features))
+        return Components(no_trees(n_features), linear)
 
     def _scores(self, X):
         with threads_for(len(X)):

@@ -12,7 +12,7 @@ from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 import torch
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
@@ -195,6 +195,18 @@ class NetworkPart(BaseEstimator):
         layers = tuple(layers_of(self.network_))
         network = Network(inputs.mean, 1 / inputs.scale, layers, np.asarray(weight))
         return Components(no_trees(self.n_features_in_), networks=(network,))
+
+    def expected_components(self, documents: Rows) -> Components:
+        """Return the network before it is trained on such documents."""
+        part = clone(self)
+        part.n_features_in_, part.n_outputs_ = documents.shape[1], part.n_outputs
+        part._columns = IndicatorColumns.of(documents, self)
+        zeros = np.zeros(documents.shape[1])
+        part._standardization = Standardization(zeros, zeros + 1)
+        if not part._columns.n_categories:  # else components refuses them
+            sample = Rows(np.zeros((2, documents.shape[1])))
+            part._build(torch.from_numpy(part._standardization(sample)), seed=0)
+        return part.components(np.ones(part.n_outputs_))
 
     @property
     def head_weight_(self) -> np.ndarray:

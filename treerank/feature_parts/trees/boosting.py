@@ -28,8 +28,8 @@ from treerank.feature_parts.trees.fixed_point import LARGEST, FixedPointDerivati
 from treerank.feature_parts.trees.lost_values import warn_of_lost_values
 from treerank.feature_parts.trees.resuming import saver_of
 from treerank.files.states import history, unshared
-from treerank.forests.building import folded
-from treerank.forests.forest import Forest
+from treerank.forests.building import folded, sample_trees
+from treerank.forests.forest import CodeRule, Forest, SumDtype
 from treerank.forests.scoring import forest_scores
 from treerank.numerics.threads import kernel_threads, threads_of
 from treerank.objectives.base import Objective, as_objective
@@ -166,6 +166,9 @@ class BoostedTrees(BaseEstimator):
     resumes: ClassVar[bool] = True
     #: Whether X may be read in batches, see :class:`treerank.documents.ranking_data.Batches`.
     accepts_batches: ClassVar[bool] = False
+    #: How a value becomes the code of a category, and the precision in which trees are added.
+    category_rule: ClassVar[CodeRule] = "exact"
+    sum_dtype: ClassVar[SumDtype] = "float64"
     #: How the engine rounds features, if it does.
     reading: ClassVar[str] = ""
     #: Settings with which several workers grow the same trees as one; None if they cannot.
@@ -275,6 +278,18 @@ class BoostedTrees(BaseEstimator):
     def components(self, weight: np.ndarray) -> Components:
         """Return the trees with a weight for each output, as additive components."""
         return Components(folded(self.forest(), weight))
+
+    def expected_components(self, documents: Rows) -> Components:
+        """Return trees of the kind that ``fit`` grows on such documents."""
+        levels = documents.columns.categories
+        n_categories = {
+            column: len(levels[column]) if column in levels else 1
+            for column in self._categorical_columns(documents)
+        }
+        trees = sample_trees(
+            documents.shape[1], n_categories, rule=self.category_rule, sum_dtype=self.sum_dtype
+        )
+        return Components(trees)
 
     @cached_property
     def _forest(self) -> Forest:

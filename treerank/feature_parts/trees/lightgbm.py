@@ -22,7 +22,7 @@ from treerank.feature_parts.trees.arguments import (
 )
 from treerank.feature_parts.trees.bin_sample import SAMPLE_SIZE
 from treerank.feature_parts.trees.boosting import MOST, TREE_PARAMETERS, BoostedTrees, GrowthTask
-from treerank.forests.forest import Forest
+from treerank.forests.forest import CodeRule, Forest
 from treerank.forests.readers.lightgbm import read_lightgbm, trees_of_text
 from treerank.forests.thresholds import LIGHTGBM_ZERO
 from treerank.parameters import Auto, Options, Rule
@@ -99,6 +99,7 @@ class LightGBMTrees(BoostedTrees):
            [1.]])
     """
 
+    category_rule: ClassVar[CodeRule] = "truncated"
     reading: ClassVar[str] = "LightGBM takes numbers up to 1e-35 in size for 0"
     settings_to_resume = BoostedTrees.settings_to_resume | {"engine_params": None}
 

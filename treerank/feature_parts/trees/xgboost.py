@@ -26,7 +26,7 @@ from treerank.feature_parts.trees.boosting import (
     GrowthTask,
 )
 from treerank.feature_parts.trees.fixed_point import LARGEST
-from treerank.forests.forest import Forest
+from treerank.forests.forest import CodeRule, Forest, SumDtype
 from treerank.forests.readers.ubjson import read_ubjson
 from treerank.forests.readers.xgboost import read_xgboost
 from treerank.lazy import naming_the_extra
@@ -123,6 +123,8 @@ class XGBoostTrees(BoostedTrees):
            [1.]])
     """
 
+    category_rule: ClassVar[CodeRule] = "single"
+    sum_dtype: ClassVar[SumDtype] = "float32"
     reading: ClassVar[str] = "XGBoost rounds features to single precision"
     settings_by_workers: ClassVar[dict[str, Any] | None] = {
         "warm_start": False,

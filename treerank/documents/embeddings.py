@@ -1,0 +1,329 @@
+"""Embeddings: columns of lists or of arrays of numbers, whose entries become features.
+
+The entries of a column ``title`` are the features ``title_0``, ``title_1`` and so on, in its place.
+A fitted model knows these names alone. So it scores data frames with the embedding and those with
+a column of each entry alike, and so does everything else that knows features by their names.
+"""
+
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+
+from treerank.checks import is_whole, quote
+from treerank.documents.queries import is_missing
+
+#: Whole numbers from this on need not be doubles.
+_LARGEST = 2**53
+#: Entries of these types fit into float32, which then is the type of a column with missing ones.
+_FITS_FLOAT32 = ("b1", "i1", "u1", "i2", "u2", "f2", "f4")
+
+
+def with_entries(X: Any, sizes: Mapping[str, int] | None = None) -> Any:
+    """Return a data frame in which each column of embeddings is a column of each of its entries.
+
+    ``sizes`` are the numbers of entries by column, by default those of :func:`embedding_sizes`. A
+    missing embedding has missing entries. What has no embeddings is returned unchanged.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> shop = pd.DataFrame({"title": [[0.5, 0.25], None], "price": [9.5, 7.0]})
+    >>> with_entries(shop)
+       title_0  title_1  price
+    0      0.5     0.25    9.5
+    1      NaN      NaN    7.0
+    """
+    frame: Any = nw.from_native(X, pass_through=True)
+    if not isinstance(frame, nw.DataFrame):
+        return X
+    chosen = embedding_sizes([X]) if sizes is None else sizes
+    return _expanded(frame, chosen).to_native() if chosen else X
+
+
+def embedding_sizes(frames: Iterable[Any]) -> dict[str, int]:
+    """Return the number of entries of each column of embeddings, of batches of rows together.
+
+    Batches are read until each column of lists has a value.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> batches = [pa.table({"title": [None]}), pa.table({"title": [[0.5, 0.25]]})]
+    >>> embedding_sizes(batches)
+    {'title': 2}
+    """
+    sizes: dict[str, int] = {}
+    undecided: dict[Any, Any] | None = None
+    for X in frames:
+        frame: Any = nw.from_native(X, pass_through=True)
+        if not isinstance(frame, nw.DataFrame):
+            return {}
+        missing = dict[Any, Any]()
+        for column in frame.iter_columns():
+            is_candidate = undecided is None or column.name in undecided
+            if not (is_candidate and _may_be_embedding(column)):
+                continue
+            first = _first(column)
+            if first is None:
+                missing[column.name] = column
+            elif _is_vector(first):
+                sizes[column.name] = _checked_size(column, first)
+        undecided = missing
+        if not undecided:
+            break
+    for column in (undecided or {}).values():
+        if _is_of_lists(column):
+            raise ValueError(
+                f"Column {column.name!r} of X must have a list of numbers in some row; all are "
+                "missing. Leave it out."
+            )
+    return sizes
+
+
+def sources_of(names: Iterable[str], columns: Iterable[Any]) -> list[str]:
+    """Return the columns of a data frame that have the features of these names.
+
+    A feature ``title_0`` that is no column comes from a column ``title``. A feature that neither
+    has is returned as it is, for a message that names it.
+
+    Examples
+    --------
+    >>> sources_of(["price", "title_0", "title_1"], ["title", "id", "price"])
+    ['price', 'title']
+    """
+    known = {*columns}
+    return [*dict.fromkeys(name if name in known else _base_of(name, known) for name in names)]
+
+
+def with_entries_of(frame: nw.DataFrame[Any], names: Iterable[str]) -> nw.DataFrame[Any]:
+    """Return a frame with the entries of its embeddings that are features of these names."""
+    names = list(names)
+    sources = sources_of(names, frame.columns)
+    bases = {*sources} - {*names}
+    if not bases or not {*sources} <= {*frame.columns}:
+        return frame
+    sizes: dict[str, int] = {}
+    for base in bases:
+        first, n_entries = _first(frame[base]), sum(_is_entry(name, base) for name in names)
+        is_whole = all(f"{base}_{index}" in names for index in range(n_entries))
+        if is_whole and (first is None or _is_vector(first)):
+            sizes[base] = n_entries
+    return _expanded(frame.select(sources), sizes, are_fitted=True)
+
+
+def _base_of(name: Any, columns: Collection[Any]) -> Any:
+    """Return the column of which a feature is an entry by its name, or the feature itself."""
+    base = str(name).rpartition("_")[0]
+    return base if base in columns and _is_entry(name, base) else name
+
+
+def _is_entry(name: Any, base: str) -> bool:
+    """Tell whether a name is that of an entry of an embedding."""
+    if not isinstance(name, str) or not name.startswith(f"{base}_"):
+        return False
+    number = name[len(base) + 1 :]
+    return number.isdecimal() and number.isascii() and str(int(number)) == number
+
+
+def _is_of_lists(column: Any) -> bool:
+    """Tell whether the type of a column says that it holds lists."""
+    return bool(column.dtype == nw.List or column.dtype == nw.Array)
+
+
+def _may_be_embedding(column: Any) -> bool:
+    """Tell whether a column may hold embeddings by its type, or holds nothing as far as known."""
+    if column.dtype == nw.String:  # which objects are, too, that are all missing
+        return all(map(is_missing, column[:1].to_list()))
+    return any(column.dtype == kind for kind in (nw.List, nw.Array, nw.Object, nw.Unknown))
+
+
+def _is_vector(value: Any) -> bool:
+    """Tell whether a value is a list or an array rather than a number."""
+    return isinstance(value, list | tuple) or (hasattr(value, "__array__") and np.ndim(value) > 0)
+
+
+def _first(column: Any) -> Any:
+    """Return the first value of a column that is not missing; None if there is none."""
+    if _is_of_lists(column):
+        has_value = ~column.is_null().to_numpy().astype(bool)
+        row = int(np.argmax(has_value)) if has_value.any() else None
+        return None if row is None else column[row : row + 1].to_list()[0]
+    return next((value for value in column.to_list() if not is_missing(value)), None)
+
+
+def _checked_size(column: Any, first: Any) -> int:
+    """Return the number of entries of an embedding; refuse one without, and one without a name."""
+    if not isinstance(column.name, str):
+        raise TypeError(
+            f"Column {column.name!r} of X must have text as its name, since its lists become "
+            "columns that are named by it. X.columns.astype(str) is text."
+        )
+    size = len(first)
+    if not size:
+        raise ValueError(f"Column {column.name!r} of X must have numbers in its lists; got [].")
+    return size
+
+
+def _expanded(
+    frame: nw.DataFrame[Any], sizes: Mapping[str, int], *, are_fitted: bool = False
+) -> nw.DataFrame[Any]:
+    """Return a frame with the entries in place of embeddings; ``sizes`` may be those of ``fit``."""
+    if not sizes:
+        return frame
+    order, entries = list[Any](), list[Any]()
+    for name in frame.columns:
+        if name not in sizes:
+            order.append(name)
+            continue
+        _refuse_clash(name, frame.columns)
+        matrix = _matrix_of(frame[name], sizes[name], are_fitted)
+        for index, values in enumerate(matrix.T):
+            order.append(f"{name}_{index}")
+            numbers = np.ascontiguousarray(values)
+            entries.append(nw.new_series(order[-1], numbers, backend=frame.implementation))
+    return frame.with_columns(*entries).select(order)
+
+
+def _refuse_clash(name: str, columns: Iterable[Any]) -> None:
+    """Refuse a column whose name is that of an entry, or of one that would follow."""
+    other = next((column for column in columns if _is_entry(column, name)), None)
+    if other is not None:
+        raise ValueError(
+            f"Column {other!r} of X must have another name, since the entries of the lists in "
+            f"column {name!r} are {name}_0, {name}_1 and so on. Rename one of both."
+        )
+
+
+def _matrix_of(column: Any, size: int, are_fitted: bool) -> np.ndarray:
+    """Return embeddings as a matrix, in which missing ones are NaN."""
+    read = _of_lists if _is_of_lists(column) else _of_objects
+    numbers, has_none, sizes = read(column)
+    wrong = ~has_none & (sizes != size)
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        rule, other = "equally many numbers in each row", f", not {size}"
+        if are_fitted:
+            rule, other = f"{size} numbers in each row, as in fit", ""
+        raise ValueError(
+            f"Column {column.name!r} of X must have {rule}; got {sizes[row]} in row {row}{other}."
+        )
+    rows = numbers.reshape(-1, size)
+    if not has_none.any():
+        return rows
+    dtype = np.float32 if rows.dtype.str[1:] in _FITS_FLOAT32 else np.float64
+    matrix = np.full((len(column), size), np.nan, dtype)
+    matrix[~has_none] = rows
+    return matrix
+
+
+def _of_lists(column: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return all numbers of a column of lists, which rows are missing, and the sizes of rows."""
+    import pyarrow as pa
+    from pyarrow import compute
+
+    array = column.to_native() if column.implementation.is_pyarrow() else column.to_arrow()
+    chunks = array.chunks if isinstance(array, pa.ChunkedArray) else [array]
+    kind = array.type.value_type
+    is_number = pa.types.is_floating(kind) or pa.types.is_integer(kind)
+    others = (pa.types.is_boolean, pa.types.is_decimal, pa.types.is_null)
+    if not (is_number or any(is_other(kind) for is_other in others)):
+        has_none = column.is_null().to_numpy().astype(bool)
+        _refuse_entries(column.name, _first(column), int(np.argmin(has_none)))
+    parts = [(np.zeros(0), np.zeros(0, dtype=bool), np.zeros(0, dtype=np.int64))]
+    if chunks:
+        try:
+            parts = [
+                (
+                    _numbers_of(chunk.flatten(), kind),
+                    np.asarray(chunk.is_null().to_numpy(zero_copy_only=False), dtype=bool),
+                    compute.list_value_length(chunk).fill_null(0).to_numpy(zero_copy_only=False),
+                )
+                for chunk in chunks
+            ]
+        except OverflowError:
+            _of_objects(column)  # which names the row
+            raise
+    numbers, missing, sizes = map(np.concatenate, zip(*parts, strict=True))
+    return numbers, missing, sizes
+
+
+def _numbers_of(array: Any, kind: Any) -> np.ndarray:
+    """Return an array of Arrow as NumPy's; missing numbers are NaN."""
+    import pyarrow as pa
+
+    if pa.types.is_decimal(kind):
+        array = array.cast(pa.string())  # which alone rounds them correctly
+    if pa.types.is_decimal(kind) or pa.types.is_null(kind):
+        array = array.cast(pa.float64())
+    elif pa.types.is_boolean(kind):
+        array = array.cast(pa.uint8())
+    elif pa.types.is_float16(kind):
+        array = array.cast(pa.float32())
+    if pa.types.is_integer(array.type) and _are_rounded(array.drop_null().to_numpy()):
+        raise OverflowError
+    if array.null_count and pa.types.is_integer(array.type):
+        array = array.cast(pa.float32() if array.type.bit_width <= 16 else pa.float64(), safe=False)
+    return np.asarray(array.to_numpy(zero_copy_only=False))
+
+
+def _of_objects(column: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return all numbers of a column of lists among objects, as :func:`_of_lists` does."""
+    values = column.to_list()
+    rows, has_none = list[np.ndarray](), np.zeros(len(values), dtype=bool)
+    sizes = np.zeros(len(values), dtype=np.int64)
+    for row, value in enumerate(values):
+        if is_missing(value):
+            has_none[row] = True
+            continue
+        numbers = _numbers_in(value)
+        if numbers is not None and _are_rounded(numbers):
+            raise ValueError(
+                f"Column {column.name!r} of X must hold numbers below 2**53 in size in its lists, "
+                f"since larger whole numbers would be rounded; got {quote(value)} in row {row}."
+            )
+        if numbers is None:
+            _refuse_entries(column.name, value, row)
+            continue
+        rows.append(numbers)
+        sizes[row] = len(numbers)
+    return (np.concatenate(rows) if rows else np.zeros(0)), has_none, sizes
+
+
+def _numbers_in(value: Any) -> np.ndarray | None:
+    """Return one embedding as an array of numbers; None if it is none."""
+    if not _is_vector(value):
+        return None
+    try:
+        numbers = np.asarray(value)
+        is_mixed = isinstance(value, list | tuple) and numbers.dtype == np.float64
+        if is_mixed and (np.abs(numbers) >= _LARGEST).any():  # maybe of integers
+            numbers = np.asarray(value, dtype=object)
+        if numbers.dtype.kind == "O" and numbers.ndim == 1:
+            if any(isinstance(number, str | bytes) for number in numbers):
+                return None
+            whole = np.array([number for number in numbers if is_whole(number)], dtype=object)
+            if _are_rounded(whole):
+                return whole
+            numbers = np.array([np.nan if is_missing(n) else n for n in numbers], np.float64)
+    except (OverflowError, TypeError, ValueError):  # of lists of several sizes within it
+        return None
+    if numbers.ndim != 1 or numbers.dtype.kind not in "biuf" or numbers.dtype.itemsize > 8:
+        return None
+    return numbers.astype(np.float32) if numbers.dtype == np.float16 else numbers
+
+
+def _are_rounded(numbers: np.ndarray) -> bool:
+    """Tell whether some are whole numbers that double precision need not represent."""
+    if numbers.dtype.kind not in "iuO" or numbers.dtype.itemsize < 8:
+        return False
+    return bool(((numbers >= _LARGEST) | (numbers <= -_LARGEST)).any())
+
+
+def _refuse_entries(name: str, value: Any, row: int) -> None:
+    """Refuse what is no list of numbers."""
+    raise TypeError(
+        f"Column {name!r} of X must hold numbers alone in its lists; got {quote(value)} in row "
+        f"{row}. Leave it out, or make one list of numbers of each."
+    )
