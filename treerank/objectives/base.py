@@ -53,16 +53,22 @@ class Objective(ABC):
 
     @property
     def steepness(self) -> float:
-        """Factor from a margin of scores to log odds."""
+        """Factor from a difference of two scores to the log odds of their order."""
         return 1.0
 
     @abstractmethod
     def __call__(self, scores: np.ndarray, *, iteration: int = 0) -> LossAndDerivatives:
-        """Return value, gradient and hessian; ``iteration`` is a key of random numbers."""
+        """Return value, gradient and hessian for the scores of all rows.
+
+        ``iteration`` is a key of random numbers: equal arguments give equal results.
+        """
 
     @abstractmethod
     def derivatives(self, scores: np.ndarray, *, iteration: int = 0) -> Derivatives:
-        """Return gradient and hessian only, which is cheaper and all that boosters need."""
+        """Return gradient and hessian only, which is cheaper and all that boosters need.
+
+        The hessian is its diagonal, or an approximation that is not negative: one entry per score.
+        """
 
     @abstractmethod
     def taking(self, rows: np.ndarray, groups: QueryGroups) -> "Objective":
@@ -74,7 +80,7 @@ class Objective(ABC):
     def convex(self) -> "Objective | None":
         """Return a convex objective with one output over the same documents, if there is one.
 
-        The head over several outputs is fitted to it.
+        The weights of several outputs of a feature part are fitted to it. None by default.
         """
         return None
 
@@ -84,14 +90,18 @@ class Objective(ABC):
         return self if convex is None else convex
 
     def with_loss(self, loss: Any) -> "Objective | None":
-        """Return the objective of another listwise or pointwise loss, if labels are available."""
+        """Return the objective of another listwise or pointwise loss for the same labels.
+
+        None if the objective has no labels, as by default.
+        """
         del loss
         return None
 
     def for_epoch(self, score: Score) -> "Objective":
         """Return the objective of the next epoch of gradient descent: by default, this one.
 
-        An objective whose targets follow the ranking calls ``score`` and fixes them for an epoch.
+        An objective whose targets depend on the ranking calls ``score()``, which returns the
+        present scores, and keeps these targets for an epoch.
         """
         del score
         return self
@@ -162,7 +172,7 @@ class WrappedObjective(Objective):
 
     @property
     def steepness(self) -> float:
-        """Factor from a margin of scores to log odds."""
+        """Factor from a difference of two scores to log odds."""
         return self.objective.steepness
 
     def has_anything_to_learn(self) -> bool:
@@ -174,7 +184,7 @@ class WrappedObjective(Objective):
         return replace(self, objective=objective)
 
     def convex(self) -> Objective | None:
-        """Return the convex form of the wrapped objective, wrapped in the same way."""
+        """Return the convex form of the wrapped objective, or itself, wrapped alike."""
         return self.around(self.objective.convex_or_itself())
 
     def for_epoch(self, score: Score) -> Objective:
@@ -230,7 +240,10 @@ class OwnObjective(WrappedObjective):
 
     @property
     def steepness(self) -> float:
-        """Factor from a margin of scores to log odds."""
+        """Factor from a difference of two scores to log odds.
+
+        1 unless the user's object has one.
+        """
         return float(self._member("steepness", 1.0))
 
     def __call__(self, scores: np.ndarray, *, iteration: int = 0) -> LossAndDerivatives:
@@ -267,7 +280,10 @@ class OwnObjective(WrappedObjective):
         return has_labels or Objective.has_anything_to_learn(self)
 
     def _asked(self, name: str, *args: Any) -> Objective | None:
-        """Return the objective that a method of the user's objective returns, if it has one."""
+        """Return what the method ``name`` of the user's objective returns, as an objective.
+
+        None if there is no such method, or if it returns None.
+        """
         method = self._member(name, None)
         objective = None if method is None else method(*args)
         return None if objective is None else as_objective(objective, self.y)
@@ -278,6 +294,9 @@ class OwnObjective(WrappedObjective):
 
 def as_objective(objective: Any, y: np.ndarray | None = None) -> Objective:
     """Return an objective with all members of :class:`Objective`; wrap a user-defined one.
+
+    ``y`` are the labels, if available, from which a user-defined objective may learn. Refuses an
+    object without ``derivatives``.
 
     Examples
     --------

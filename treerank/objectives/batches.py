@@ -34,6 +34,9 @@ def query_batches(
 ) -> Iterator[Batch]:
     """Yield batches of whole queries, or of pieces of large queries; each row is in one batch.
 
+    A batch has at most ``batch_size`` rows; ``rng`` draws the order of queries and how large ones
+    are cut.
+
     Examples
     --------
     >>> from treerank.objectives import make_objective
@@ -47,7 +50,10 @@ def query_batches(
 
 
 def deal(groups: QueryGroups, batch_size: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
-    """Yield the rows of batches of at most ``batch_size`` rows, queries in random order."""
+    """Yield the rows of each batch, at most ``batch_size``, with queries in random order.
+
+    A query of more rows is shuffled and cut into pieces of about equal size.
+    """
     n_pieces = -(-groups.sizes // batch_size)
     order = groups.order.copy()
     for q in np.flatnonzero(n_pieces > 1):
@@ -68,7 +74,7 @@ def deal(groups: QueryGroups, batch_size: int, rng: np.random.Generator) -> Iter
 
 
 def taken(objective: Objective, rows: np.ndarray) -> Objective:
-    """Return the objective of a subset of rows, in which queries are contiguous."""
+    """Return the objective of ``rows``, among which the rows of one query are adjacent."""
     code = objective.groups.codes[rows]
     start = np.flatnonzero(np.append(True, code[1:] != code[:-1])[: len(rows)])
     return objective.taking(rows, QueryGroups(None, np.append(start, len(rows))))

@@ -60,6 +60,9 @@ def chained_probabilities(neighbors: ArrayLike) -> np.ndarray:
 
 
 def _between(steps):
-    """Return the sum of the steps from each row's document to each column's."""
+    """Return a matrix: the sum of the steps from each row's document to each column's.
+
+    ``steps[i]`` is the step from document i to document i + 1; backward steps count negatively.
+    """
     reached = np.append(np.zeros(1, steps.dtype), np.cumsum(steps))
     return reached - reached[:, None]

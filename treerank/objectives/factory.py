@@ -150,7 +150,11 @@ def make_objective(
 
 
 def bind_loss(loss: Any, judgments: Judgments, settings: PairSettings) -> Objective:
-    """Return the objective of a loss over judged documents."""
+    """Return the objective of a loss over judged documents.
+
+    ``loss`` is a name or an object, see :func:`make_objective`. ``settings`` are for pair losses;
+    other losses refuse settings that are not the defaults. Warns of a gradient with the wrong sign.
+    """
     resolved = get_loss(loss)
     if isinstance(resolved, PairLoss):
         return _pairwise(resolved, judgments, settings)
@@ -181,7 +185,10 @@ def _warn_of_wrong_sign(objective: Any, n_documents: int) -> None:
 
 
 def get_loss(loss: Any) -> Any:
-    """Return the loss of a name; other losses are returned unchanged.
+    """Return the loss of a name, or a loss object, with functions of the margin compiled.
+
+    A function becomes a ``PairLoss``; an object with a method ``bind`` is returned unchanged.
+    Refuses anything else.
 
     Examples
     --------
@@ -208,7 +215,11 @@ def get_loss(loss: Any) -> Any:
 
 @functools.cache
 def _compiled(loss: Any) -> Any:
-    """Return the compiled loss of a user; it must return three numbers."""
+    """Return the user's function of the margin, compiled by numba.
+
+    Refuses one that does not compile, does not return value, gradient and hessian, or has a
+    gradient of the wrong sign.
+    """
     try:
         compiled: Any = numba.njit(loss) if isinstance(loss, FunctionType) else loss
         _value, _gradient, _hessian = map(float, compiled(0.5))
@@ -224,7 +235,8 @@ def _compiled(loss: Any) -> Any:
 def _check_slope(loss: Any, compiled: Any) -> None:
     """Refuse a gradient of the wrong sign, and a value that increases with the margin.
 
-    Only signs are compared: a gradient may be clipped or scaled, or a subgradient.
+    ``compiled`` is the compiled form of the user's ``loss``. Only signs are compared: a gradient
+    may be clipped or scaled, or a subgradient.
     """
     tried = [(margin, *map(float, compiled(margin)[:2])) for margin in _MARGINS]
     slopes = [(compiled(m + _STEP)[0] - compiled(m - _STEP)[0]) / (2 * _STEP) for m in _MARGINS]
@@ -250,7 +262,7 @@ Loss = Annotated[Any, Rule(lambda _, loss: get_loss(loss))]
 
 
 def _check_pairless(name: str, losses: Any) -> None:
-    """Check a sequence of listwise or pointwise losses, or None."""
+    """Refuse a value that is not a sequence of listwise losses, pointwise losses and None."""
     check_sequence(name, losses)
     for loss in losses:
         with naming(name):

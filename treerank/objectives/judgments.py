@@ -10,7 +10,7 @@ from treerank.documents.queries import QueryGroups
 
 
 class Totals(NamedTuple):
-    """Totals over all queries of a fit, which the objective of some of them needs.
+    """Numbers of all queries of a fit, which the objective of a part of the queries needs, too.
 
     Attributes
     ----------
@@ -19,9 +19,9 @@ class Totals(NamedTuple):
     n_squared : float
         Sum of the squared sizes of the queries.
     longest : int
-        Size of the largest query.
+        Number of documents of the largest query.
     largest_label : float
-        Largest label.
+        Largest label; -inf without documents.
     """
 
     n_documents: int
@@ -40,7 +40,7 @@ class Totals(NamedTuple):
 
     @property
     def typical_size(self) -> float:
-        """Documents of an average query."""
+        """Number of documents of an average query."""
         return self.n_documents / self.n_queries
 
 
@@ -136,7 +136,7 @@ class Judgments:
         )
 
     def keys_of(self, rows: np.ndarray) -> np.ndarray:
-        """Return the keys of some rows."""
+        """Return the random-number keys of ``rows``: by default, their row numbers."""
         return np.asarray(rows) if self.keys is None else self.keys[rows]
 
     def labeled(self, y: np.ndarray) -> "Judgments":

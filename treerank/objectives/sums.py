@@ -63,7 +63,10 @@ class WeightedSum(Objective):
 
     @property
     def steepness(self) -> float:
-        """Factor from a margin of scores to log odds: the terms' factor, or 1 if they differ."""
+        """Factor from a difference of two scores to log odds.
+
+        It is that of the terms with a positive factor, or 1 if these differ.
+        """
         counted = zip(self.terms, self.factors, strict=True)
         values = {term.steepness for term, factor in counted if factor > 0}
         return values.pop() if len(values) == 1 else 1.0
@@ -85,7 +88,7 @@ class WeightedSum(Objective):
         return WeightedSum(tuple(term.taking(rows, groups) for term in self.terms), self.factors)
 
     def convex(self) -> "WeightedSum":
-        """Return the sum of the convex forms of the terms."""
+        """Return the sum of the convex forms of the terms; a term without one is taken as it is."""
         return WeightedSum(tuple(term.convex_or_itself() for term in self.terms), self.factors)
 
     def for_epoch(self, score: Score) -> "WeightedSum":
@@ -93,7 +96,10 @@ class WeightedSum(Objective):
         return WeightedSum(tuple(term.for_epoch(score) for term in self.terms), self.factors)
 
     def with_loss(self, loss: Any) -> "WeightedSum | None":
-        """Return the sum of the terms with another listwise or pointwise loss."""
+        """Return the sum of the terms with another listwise or pointwise loss.
+
+        None if a term has no labels to make it of.
+        """
         terms = [term.with_loss(loss) for term in self.terms]
         if None in terms:
             return None
@@ -192,7 +198,7 @@ class FromStart(WrappedObjective):
         return self.objective.derivatives(self.inner_scores(scores), iteration=iteration)
 
     def inner_scores(self, scores: np.ndarray) -> np.ndarray:
-        """Return the scores of both models together."""
+        """Return ``start + scores``, which the wrapped objective sees."""
         return self.start + scores
 
     def taking(self, rows: np.ndarray, groups: QueryGroups) -> Objective:
@@ -202,7 +208,7 @@ class FromStart(WrappedObjective):
 
 @dataclass(frozen=True, eq=False)
 class SomeRows(WrappedObjective):
-    """The objective of some documents as one over all; the other documents have derivatives 0.
+    """An objective of some documents, extended to all; the other documents have derivatives 0.
 
     Parameters
     ----------

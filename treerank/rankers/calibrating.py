@@ -18,7 +18,11 @@ class Calibrating(Scoring):
     _relevance_scale: RelevanceScale | None = None
 
     def calibrate(self, X: Any, y: Any = None, qid: ByRow = None) -> Self:
-        """Fit the probabilities of pairs and of relevance to documents that were not trained on."""
+        """Fit the probabilities of pairs and of relevance to documents that were not trained on.
+
+        ``y`` are labels; documents whose label is NaN are left out. Sets ``calibration_slope_``,
+        and the curves of :meth:`predict_relevance` unless there are more than 32 different labels.
+        """
         scores, y, qid = self._read_and_score(X, y, qid)
         warn_of_one_query(self, qid, len(scores))
         y = check_labels(y, len(scores), some_unjudged=True)
@@ -32,7 +36,7 @@ class Calibrating(Scoring):
 
     @check_arguments
     def predict_relevance(self, X: Any, at_least: Finite = 1.0) -> np.ndarray:
-        """Return the probability that the label of each document is at least a given one.
+        """Return the probability that the label of each document is at least ``at_least``.
 
         It rises with the score, and can be compared over queries. :meth:`calibrate` has to be
         called before, with queries that were not trained on.

@@ -101,7 +101,11 @@ def _likelihood(scores, y, groups):
 
 
 def _too_steep(derivative, scores):
-    """Return a slope at which the derivative is not negative: an upper bound of the best slope."""
+    """Return a slope at which ``derivative`` is not negative: an upper bound of the best slope.
+
+    ``derivative(slope)`` is the derivative of the loss; the search starts at 1 / max |score - mean|
+    and doubles the slope.
+    """
     calibration_slope = 1 / np.abs(scores - scores.mean()).max()
     while derivative(calibration_slope) < 0:
         calibration_slope *= 2
@@ -121,11 +125,22 @@ _RULES = {
 
 @dataclass(frozen=True, eq=False)
 class RelevanceScale:
-    """Curves from scores to the probability of at least a label, for each but the lowest.
+    """Calibration curves: from a score to the probability that the label is at least ``t``.
 
-    ``labels`` are all labels, in ascending order; all but the lowest have a curve. ``steps`` are
-    the probabilities of the isotonic fit at ``scores``, with linear interpolation between them;
-    ``lines`` are slope and intercept of the log odds, used where ``is_line``.
+    There is a curve for each label t but the lowest.
+
+    Attributes
+    ----------
+    labels : ndarray of shape (n_curves + 1,)
+        All labels, in ascending order.
+    scores : ndarray of shape (n_points,)
+        Scores at which the isotonic fits are stored, in ascending order.
+    steps : ndarray of shape (n_curves, n_points)
+        Probabilities of the isotonic fits at ``scores``, interpolated linearly between them.
+    lines : ndarray of shape (n_curves, 2)
+        Slope and intercept of the log odds, which are linear in the score.
+    is_line : ndarray of bool of shape (n_curves,)
+        Whether a curve uses ``lines`` instead of ``steps``.
 
     Examples
     --------
@@ -157,7 +172,10 @@ class RelevanceScale:
 
     @classmethod
     def fitted(cls, scores: np.ndarray, y: np.ndarray, groups: QueryGroups) -> Self | None:
-        """Fit the curves to documents that were not trained on; None for too many labels."""
+        """Fit the curves to scores and labels of documents that were not trained on.
+
+        Return None if there are more than 32 different labels.
+        """
         labels = np.unique(y)
         if len(labels) > _MOST_LABELS:
             return None
@@ -169,13 +187,21 @@ class RelevanceScale:
         return cls(labels, points, *(np.array(column) for column in zip(*curves, strict=True)))
 
     def probability(self, scores: np.ndarray, at_least: float) -> np.ndarray:
-        """Return the probability that the label of a document is at least a given one."""
+        """Return the probability that the label of each document is at least ``at_least``.
+
+        It is the minimum over the curves of all labels up to ``at_least``. Refuses an ``at_least``
+        that is not above the lowest label, or is above the highest.
+        """
         curves = [self._curve(scores, label) for label in range(self._n_curves(at_least))]
         # Where the curves of two labels cross, the higher label is at most as likely as the lower.
         return np.min(curves, axis=0)
 
     def log_odds(self, at_least: float) -> np.ndarray:
-        """Return slopes and intercepts; the log odds of a label are the minimum of these lines."""
+        """Return slopes and intercepts, of shape (n_curves, 2), for the labels up to ``at_least``.
+
+        The log odds that a label is at least ``at_least`` are the minimum of these linear functions
+        of the score. Refuses an isotonic fit among them.
+        """
         n_curves = self._n_curves(at_least)
         if not self.is_line[:n_curves].all():
             raise ValueError(
@@ -186,7 +212,11 @@ class RelevanceScale:
         return self.lines[:n_curves]
 
     def threshold(self, precision: float, at_least: float) -> float:
-        """Return the lowest score above which documents have a precision on average."""
+        """Return the lowest score above which a share ``precision`` of documents is relevant.
+
+        Relevant are labels of at least ``at_least``; the share is the mean of the fitted
+        probabilities at the stored scores. Refuses a precision that no score reaches.
+        """
         likely = self.probability(self.scores, at_least)
         above = np.cumsum(likely[::-1])[::-1] / np.arange(len(likely), 0, -1)
         if not (above >= precision).any():
@@ -197,7 +227,11 @@ class RelevanceScale:
         return float(self.scores[np.argmax(above >= precision)])
 
     def _n_curves(self, at_least: float) -> int:
-        """Return the number of curves of labels up to ``at_least``."""
+        """Return the number of curves, those of the labels up to and including ``at_least``.
+
+        Refuses an ``at_least`` that is not above the lowest label, or is above the highest. One
+        between two labels counts as the higher of them.
+        """
         lowest, highest = self.labels[[0, -1]]
         if not lowest < at_least <= highest:
             labels = f"the lowest label, {lowest:g}, and at most the highest, {highest:g}"
@@ -217,7 +251,10 @@ def relevance_scale_of(ranker: Any) -> RelevanceScale | None:
 
 
 def scale_of(state: Mapping[str, Any]) -> RelevanceScale | None:
-    """Return the scale in the state of a ranker, or None if it has none."""
+    """Return the calibration curves in the saved state of a ranker, or None if it has none.
+
+    Refuses curves of wrong shapes, and labels, scores or probabilities that fall.
+    """
     curves = state["relevance_scale"]
     if curves is None:
         return None
@@ -232,7 +269,18 @@ def scale_of(state: Mapping[str, Any]) -> RelevanceScale | None:
 def _curves(
     scores: np.ndarray, won: np.ndarray, fold: np.ndarray, points: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, bool]:
-    """Return the isotonic fit at some points, the linear log odds, and whether these are better."""
+    """Fit the curve of one label in both forms.
+
+    ``won`` tells whether each document has at least this label, and ``fold`` is the number of its
+    fold for the comparison of the two forms by their log loss.
+
+    Returns
+    -------
+    tuple
+        ``(steps, line, is_line)``: the isotonic fit at ``points``, slope and intercept of the log
+        odds, and whether the line is to be used. The isotonic fit is, if its log loss is lower by
+        more than a standard error.
+    """
     gains = np.zeros(_N_FOLDS)  # in log loss, of the isotonic fit over the linear log odds
     for number in range(_N_FOLDS):
         train, test = fold != number, fold == number
@@ -245,7 +293,11 @@ def _curves(
 
 
 def _line(scores: np.ndarray, won: np.ndarray) -> np.ndarray:
-    """Return slope, at least 0, and intercept of the log odds, fitted to Platt's targets."""
+    """Return slope, at least 0, and intercept of the log odds, fitted to Platt's targets.
+
+    ``won`` tells whether each document is relevant. Platt's targets are slightly above 0 and below
+    1.
+    """
     from sklearn.linear_model import (
         LogisticRegression,  # imported here: it would delay the import of every ranker
     )
@@ -264,7 +316,11 @@ def _line(scores: np.ndarray, won: np.ndarray) -> np.ndarray:
 
 
 def _steps(scores: np.ndarray, won: np.ndarray, points: np.ndarray) -> np.ndarray:
-    """Return the isotonic fit at some points, smoothed so that it is never 0 or 1."""
+    """Return the isotonic fit at the scores ``points``, smoothed so that it is never 0 or 1.
+
+    It is fitted to ``scores`` and the outcomes ``won``, and interpolated between the mean scores of
+    its steps.
+    """
     from sklearn.isotonic import IsotonicRegression
 
     fitted = IsotonicRegression().fit(scores, won).predict(scores)

@@ -22,7 +22,7 @@ from treerank.parameters import Rule
 
 
 def _check_clicks(name: str, value: Any) -> None:
-    """Refuse other values than None and a ``ClickRelevance``, which is imported only if needed."""
+    """Refuse a value that is neither None nor a ``ClickRelevance``."""
     if value is None:
         return
     from treerank.clicks.relevance import ClickRelevance
@@ -33,14 +33,17 @@ def _check_clicks(name: str, value: Any) -> None:
 
 @optional
 def check_saved_propensities(name: str, value: Any, sizes: dict[str, int]) -> None:
-    """Refuse other values than a propensity per position; NaN marks positions without documents."""
+    """Refuse a value that is neither None nor an array of propensities of at least 0, by position.
+
+    NaN marks positions without documents. ``sizes`` is not used.
+    """
     is_column = isinstance(value, np.ndarray) and value.dtype == np.float64 and value.ndim == 1
     if not is_column or np.isinf(value).any() or (value < 0).any():
         raise ValueError(f"{name} must be numbers of at least 0, one for each position.")
 
 
 def restored_propensities(values: np.ndarray | None) -> Any:
-    """Return saved propensities as the array with ``plot()`` that a fit returns."""
+    """Return saved propensities as ``Propensities``, the array with ``plot()``; None stays None."""
     if values is None:
         return None
     from treerank.clicks.propensities import Propensities
@@ -67,6 +70,11 @@ def relevance_of_clicks(
         The estimator; ``None`` is ``ClickRelevance()``.
     seed : int
         Seed of an estimator that has none.
+
+    Returns
+    -------
+    tuple
+        ``(TrainingSet, propensities)``; the second has one entry per position.
     """
     from treerank.clicks.counts import shown_documents
     from treerank.clicks.relevance import ClickRelevance

@@ -18,7 +18,7 @@ from treerank.rankers.ranker import Ranker
 
 
 def _check_column(name: str, value: Any) -> None:
-    """Refuse a value that is neither the name of a column nor its number."""
+    """Refuse a value that is neither the name of a column nor its index from 0."""
     if not isinstance(value, str):
         if not is_whole(value):
             raise TypeError(
@@ -28,7 +28,7 @@ def _check_column(name: str, value: Any) -> None:
 
 
 def _check_index(name: str, value: Any, sizes: dict[str, int]) -> None:
-    """Refuse a value that is not the number of a column."""
+    """Refuse a value that is not the index of a column, below ``sizes["n_features"]``."""
     check_count(name, value, at_least=0, at_most=sizes["n_features"] - 1)
 
 
@@ -95,7 +95,10 @@ class ColumnRanker(Ranker):
         self.missing_score_ = score_below(self._values(data.X)[data.rows])
 
     def _index(self) -> int:
-        """Return the number of the column; refuse missing columns and columns of categories."""
+        """Return the index of ``column``.
+
+        Refuses a name where ``X`` has none, a column that ``X`` lacks, and a column of categories.
+        """
         names, index = feature_names_of(self), self.column
         if isinstance(index, str):
             if names is None:

@@ -27,7 +27,7 @@ class Comparing(Scoring):
     def compare(self, X_a: Any, X_b: Any) -> np.ndarray:
         """Return r(a, b), row by row: positive if a is better, and r(b, a) is its negative.
 
-        One of the two may be a single row.
+        It is ``tau`` of the score of a minus the score of b. One of the two may be a single row.
         """
         scores_a, scores_b = (scores_of(self, X) for X in read_pairs(self, X_a, X_b))
         return self.head_.compare_scores(scores_a, scores_b)
@@ -75,13 +75,15 @@ class Comparing(Scoring):
         random_state : int, default=0
             Seed of the orders.
         with_errors : bool, default=False
-            Whether to return the standard errors of the parts, too. Exact parts have 0.
+            Whether to return the standard errors of the parts, too. Exact parts have 0. Errors need
+            ``n_orders`` of at least 2.
 
         Returns
         -------
         ExplainedMargins of shape (n_pairs, n_features)
             An array that knows the names of features. ``print`` shows a sentence for each pair;
-            ``by_name()`` returns dicts. With errors, an array of them comes second.
+            ``by_name()`` returns dicts. With ``with_errors``, a tuple of it and an array of the
+            same shape, the standard errors.
         """
         from treerank.rankers.explanation import ExplainedMargins, parts_of
 
@@ -102,8 +104,9 @@ class Comparing(Scoring):
         Returns
         -------
         ndarray of shape (n_pairs, n_features, n_features)
-            Half of the Shapley interaction of two features on either side of the diagonal, and on
-            it what a feature contributes alone. Rows add up to the parts of ``explain``.
+            Entry [i, j] off the diagonal is half of the Shapley interaction of features i and j, so
+            each matrix is symmetric. The diagonal holds what a feature contributes alone. Rows add
+            up to the parts of ``explain``.
         """
         from treerank.rankers.explanation import interactions_of_pairs
 

@@ -63,7 +63,12 @@ _BATCH_SIZE = 1000
 
 
 def _of_equal_scores(held_out: EvalSet, recorded: dict[str, Any]) -> dict[str, Any]:
-    """Return the metrics of a fit whose model is constant although its feature part is not."""
+    """Return the recorded metrics of a fit whose head has weight 0, so that all scores are equal.
+
+    The feature part did record a curve, which is of no score that the ranker gives. Each of its
+    values is replaced by the metric of equal scores, here and in ``held_out.metric.history``.
+    ``recorded`` is returned unchanged if it has no values.
+    """
     (curve,) = recorded.get("validation", {"": []}).values()
     if not curve:
         return recorded
@@ -323,7 +328,11 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
         return objective_of(data, seed, loss=self.loss, **settings)
 
     def _part_to_fit(self, seed: int) -> Any:
-        """Return a new feature part with a seed, or the fitted one with the present parameters."""
+        """Return the feature part to fit: a new one, with ``seed`` if it has no seed of its own.
+
+        If ``fit`` continues the last one, it is a copy of the fitted part with the present
+        parameters.
+        """
         part = make_feature_part(self.feature_part)
         if params_of(part).get("random_state", 0) is None:
             part.set_params(random_state=seed)
@@ -333,7 +342,12 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
         return earlier.set_params(**params_of(part) | {"warm_start": True})
 
     def _head_weight(self, data: TrainingSet, objective: Objective) -> np.ndarray:
-        """Return the weight of each output of the feature part in the score."""
+        """Return the weight of each output of the feature part in the score.
+
+        It is 0 if the objective has nothing to learn on any worker, with a warning; the weight that
+        the part has trained with its outputs; 1 for a single output; otherwise it is fitted to the
+        outputs.
+        """
         part, documents = self.feature_part_, data.documents
         n_outputs = traits_of(part).n_outputs_
         if n_outputs is None:

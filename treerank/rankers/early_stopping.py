@@ -39,18 +39,19 @@ class RecordedMetrics:
     Attributes
     ----------
     name : str
-        Name of the value that decides.
+        Name of the metric that early stopping watches.
     curves : dict from (str, str) to callable
-        ``curve(scores)`` is the value of a metric, by the names of an evaluation set and of the
-        curve. ``scores`` are the scores of the documents of all sets.
+        ``curve(scores)`` is the value of a metric. The key is the name of an evaluation set, such
+        as "validation" or "validation_1", and the name of the metric, with "of <label>" if there
+        are several labels. ``scores`` are the scores of the documents of all sets.
     weights : sequence of float
-        Weights of the first curves, whose weighted mean decides.
+        Weights of the first curves, whose weighted mean decides when to stop: one for each label.
     history : list of list of float
         Values of all curves at each call.
     describe : callable
-        Returns a text that is the same for the same documents, labels, queries and metrics alone.
+        Returns a text that depends on the documents, labels, queries and metrics alone.
     metrics : sequence of Metric or FunctionMetric
-        The metrics of a single label.
+        The metrics, each of which is measured on every label.
 
     Examples
     --------
@@ -71,29 +72,33 @@ class RecordedMetrics:
 
     @property
     def description(self) -> str:
-        """A text that is the same for the same documents, labels, queries and metrics alone."""
+        """A text that depends on the documents, labels, queries and metrics alone."""
         return self.describe()
 
     def values(self, scores: np.ndarray) -> list[float]:
-        """Return the values of all curves, and record nothing; several outputs are added up."""
+        """Return the value of each curve, and record nothing.
+
+        ``scores`` may be of shape (n_documents, n_outputs); the outputs are then added up.
+        """
         if scores.ndim > 1:
             scores = scores.sum(axis=1)
         return [curve(scores) for curve in self.curves.values()]
 
     def __call__(self, scores: np.ndarray) -> float:
-        """Return the value that decides, and record the values of all curves."""
+        """Record the values of all curves, and return the weighted mean of the first ones."""
         values = self.values(scores)
         self.history.append(values)
         total = sum(self.weights)
         return sum(w * value for w, value in zip(self.weights, values, strict=False)) / total
 
     def results(self, recorded: History, earlier: History) -> History:
-        """Return the values of all curves for the iterations that a fit has kept.
+        """Return ``{set name: {curve name: values}}`` for the iterations that a fit has kept.
 
         Parameters
         ----------
         recorded : dict
-            Record of the feature part: the value that decides, by iteration.
+            Record of the feature part: ``{"validation": {name: one value per iteration}}``. It is
+            returned unchanged if it has no values, as of a part that learns in one step.
         earlier : dict
             The results of the fit that this one continues, which measures new iterations only.
             Stages measure the iterations of all their parts.
@@ -114,6 +119,24 @@ def hold_out(
     """Return the documents of one ``eval_set`` or several, with all metrics of each of them.
 
     A warning names queries of the first set that are also in the training set ``data``.
+
+    Parameters
+    ----------
+    ranker : Ranker
+        Its metric is recorded if ``eval_metric`` is None.
+    data : TrainingSet
+        Documents that are trained on.
+    eval_set : tuple (X, y) or (X, y, qid), or list of them
+        Held-out documents; the first set decides when to stop.
+    eval_metric : str, Metric, list of them or None
+        Metrics to record; the first decides.
+    had_queries : bool
+        Whether the training set has several queries, so that a set needs ``qid``.
+
+    Returns
+    -------
+    EvalSet
+        All sets joined; its ``metric`` is a :class:`RecordedMetrics`.
     """
     metrics = metrics_of(ranker, eval_metric)
     is_list = isinstance(eval_set, list) and eval_set
@@ -133,9 +156,11 @@ def hold_out_share(
     seed: int,
     earlier: TrainingQueries | None = None,
 ) -> tuple[TrainingSet, EvalSet]:
-    """Return a training set without a share of its queries, and these, with their metrics.
+    """Return ``(training set, evaluation set)``, with a share of the queries held out.
 
-    See :func:`~treerank.documents.eval_set.split_off_share`.
+    ``metrics`` are recorded on the held-out queries, which ``seed`` draws. For ``earlier``, the
+    training queries of the model from which the fit starts, see
+    :func:`~treerank.documents.eval_set.split_off_share`.
     """
     train, held_out = split_off_share(data, share, seed, earlier)
     labels, weights = {"": held_out.y}, [1.0]
@@ -164,7 +189,8 @@ def with_metrics(
 ) -> EvalSet:
     """Return evaluation sets as one, with the metrics of each label of each set.
 
-    ``weights`` are the weights of the labels.
+    ``sets`` are tuples (documents, labels by name, queries); a single label has the name "".
+    ``weights`` are the weights of the labels in the value that decides when to stop.
     """
     curves, n_before = {}, 0
     for number, (documents, labels, groups) in enumerate(sets):
@@ -191,7 +217,8 @@ def _curve(
 ) -> Callable[[np.ndarray], float]:
     """Return a metric of one set as a function of the scores of all sets.
 
-    The scores of this set begin at ``start``.
+    The scores of this set begin at index ``start``. Documents whose label in ``y`` is NaN are left
+    out.
     """
     judged = np.flatnonzero(~np.isnan(y))
     judgments = y[judged], groups.take(judged)

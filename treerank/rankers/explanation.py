@@ -40,7 +40,10 @@ _FOR, _AGAINST = "#0072b2", "#d55e00"
 
 
 class ExplainedMargins(np.ndarray):
-    """An array of shape (n_pairs, n_features) that knows the names of features.
+    """Contributions of features to margins: an array of shape (n_pairs, n_features) with names.
+
+    Its sum over a row is the score of document A minus the score of document B of this pair.
+    ``print`` shows a sentence for each pair.
 
     Attributes
     ----------
@@ -60,13 +63,13 @@ class ExplainedMargins(np.ndarray):
 
     @classmethod
     def of(cls, parts: np.ndarray, names: Iterable[str]) -> Self:
-        """Give names to the columns of an array."""
+        """Return a view of the array ``parts`` with ``names`` of its columns."""
         margins = parts.view(cls)
         margins.names = list(names)
         return margins
 
     def __array_finalize__(self, other: Any) -> None:
-        """Keep the names."""
+        """Take the names of ``other``, the array from which numpy makes this one."""
         self.names = getattr(other, "names", None)
 
     def by_name(self) -> list[dict[str, float]]:
@@ -86,7 +89,10 @@ class ExplainedMargins(np.ndarray):
         return [_sentence(parts) for parts in self.by_name()]
 
     def chart(self, *, pair: int = 0, most: int = _N_STEPS) -> Waterfall:
-        """Return the parts of one pair, largest first, as :meth:`plot` shows them."""
+        """Return the chart that :meth:`plot` draws: the parts of one pair, largest first.
+
+        ``pair`` is the number of the pair. All features beyond the ``most`` largest share one bar.
+        """
         if not self._is_whole or self.names is None:
             raise ValueError(
                 f"margins must have a column for each feature to be plotted; got shape "
@@ -210,7 +216,23 @@ def parts_of(
 def sampled_parts(
     scores_of: ScoresOf, X_a: Any, X_b: Any, n_orders: int = 16, random_state: int = 0
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the parts of the margin of each row of ``X_a``, and their standard errors.
+    """Return the parts of the margins of pairs of rows, and their standard errors, by sampling.
+
+    Parameters
+    ----------
+    scores_of : callable
+        ``scores_of(X)`` returns the score of each row.
+    X_a, X_b : ndarray or sparse matrix of shape (n_pairs, n_features)
+        Documents; one of the two may be a single row.
+    n_orders : int, default=16
+        Number of orders of the features, each walked in both directions.
+    random_state : int, default=0
+        Seed of the orders, the same for every pair.
+
+    Returns
+    -------
+    tuple of ndarray, both of shape (n_pairs, n_features)
+        Parts, which add up to ``scores_of(X_a) - scores_of(X_b)``, and their standard errors.
 
     Examples
     --------
@@ -229,9 +251,10 @@ def sampled_parts(
 
 
 def _changes_of_score(scores_of, a, b, n_orders, random_state):
-    """Return the change of the score at the step of each feature, for each order.
+    """Return the change of the score at the step of each feature, of shape (n_orders, n_features).
 
-    It is the mean over walking the order forward and backward.
+    It is the mean over walking an order from ``b`` to ``a`` forward and backward. Features that are
+    equal in ``a`` and ``b`` change nothing.
     """
     changes = np.zeros((n_orders, len(a)))
     differing = np.flatnonzero(a != b)  # NaN is among them, and its step changes nothing
@@ -293,7 +316,10 @@ def interactions_of(parts: PartsOfPairs, a: np.ndarray, b: np.ndarray) -> np.nda
 def interactions_of_pairs(
     ranker: Any, X_a: Any, X_b: Any, n_orders: int, random_state: int
 ) -> np.ndarray:
-    """Return the interactions of each pair of rows, see :func:`interactions_of`."""
+    """Return the interactions of each pair of rows, of shape (n_pairs, n_features, n_features).
+
+    See :func:`interactions_of`. ``n_orders`` and ``random_state`` are used where parts are sampled.
+    """
 
     def parts(a: np.ndarray, b: np.ndarray) -> np.ndarray:
         return parts_of(ranker, a, b, n_orders, random_state)[0]

@@ -85,12 +85,12 @@ class ForestRanker(Ranker):
 
     @property
     def feature_importances_(self) -> np.ndarray:
-        """Share of each feature in the splits."""
+        """Number of splits of each feature, divided by the number of all splits."""
         check_trees("trees", self.trees)
         return self.trees.split_shares
 
     def components(self) -> Components:
-        """Return the trees."""
+        """Return the trees as components, of which there are no others."""
         check_trees("trees", self.trees)
         return Components(self.trees)
 
@@ -131,7 +131,7 @@ class ForestRanker(Ranker):
         return threads_of(self.n_jobs)
 
     def _continues(self) -> bool:
-        """Return True: ``fit`` keeps the columns of the trees."""
+        """Tell whether ``fit`` keeps the columns of the trees: it always does."""
         return True
 
     def __sklearn_is_fitted__(self) -> bool:

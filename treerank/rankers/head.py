@@ -47,14 +47,14 @@ Tau = Annotated[str, Rule.one_of(TAUS)]
 
 @dataclass(frozen=True, eq=False)
 class AntisymmetricHead:
-    """One output neuron without bias over the difference of two documents.
+    """Output neuron without bias: r(a, b) = tau(<w, f(a) - f(b)>) compares two documents.
 
     Parameters
     ----------
     weight : ndarray of shape (n_outputs,)
-        Weight of each output of the feature part.
+        Weight w of each output of the feature part f.
     tau : {"identity", "tanh", "softsign", "arctan"}, default="identity"
-        Function of the margin. It changes no ranking.
+        Function of the margin <w, f(a) - f(b)>. It changes no ranking.
 
     Examples
     --------

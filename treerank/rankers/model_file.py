@@ -39,7 +39,9 @@ def save(ranker: Any, path: str | Path, columns: Mapping[str, str] | None = None
 
 
 def columns_in(path: str | Path) -> dict[str, str]:
-    """Return the ``columns`` that a model was saved with.
+    """Return the ``columns`` that a model was saved with, by "label", "query" and "document".
+
+    The dict is empty if none were saved. Refuses a file that is no whole model of this version.
 
     Examples
     --------
@@ -63,10 +65,18 @@ def read_model(
     parts: Mapping[str, type] | None = None,
     build: Callable[..., Any] | None = None,
 ) -> Any:
-    """Read a ranker of one of the classes ``rankers``, import paths such as ``"module:Class"``.
+    """Read a ranker from a model file.
 
-    ``parts`` adds classes of feature parts. Both are by name of the class. ``build`` makes the
-    modules of a :class:`~treerank.feature_parts.TorchModule`.
+    Parameters
+    ----------
+    path : str or Path
+        Model file.
+    rankers : mapping from str to str
+        Import paths, such as ``"module:Class"``, of the classes that the ranker may be of, by name.
+    parts : mapping from str to type, default=None
+        Further classes of feature parts, by name.
+    build : callable, default=None
+        Makes the modules of a :class:`~treerank.feature_parts.TorchModule`, which no file holds.
     """
     content = read_archive(path)
     with one_error(f"path must hold a whole ranker that this version knows; {path} does not"):

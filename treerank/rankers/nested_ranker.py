@@ -25,7 +25,7 @@ from treerank.rankers.scoring import n_threads_of, scores_of
 
 
 def _check_rankers(name: str, rankers: Any, sizes: dict[str, int]) -> None:
-    """Refuse a value that is not a list of fitted rankers of the same features."""
+    """Refuse a value that is no list of fitted rankers of ``sizes["n_features"]`` features."""
     if not isinstance(rankers, list) or not rankers:
         raise ValueError(f"{name} must be a list of rankers.")
     for ranker in rankers:
@@ -120,7 +120,10 @@ class NestedRanker(Ranker):
         self.evals_result_ = progress.history()
 
     def _scores_of_unseen(self, data, eval_sets, seed):
-        """Return scores of a ranker that was trained on the other half of the queries."""
+        """Return scores of documents, each by a ranker trained on the other half of the queries.
+
+        With fewer than two queries that have pairs, it is the ranker of the last stage that scores.
+        """
         teaches = _have_pairs(data)
         if teaches.sum() < 2:
             return _predicted(self.rankers_[-1], data.documents)
@@ -132,7 +135,7 @@ class NestedRanker(Ranker):
         return scores
 
     def _scores(self, X: Any) -> np.ndarray:
-        """Return the number of the last stage that a document reaches, plus its squashed score."""
+        """Return the last stage that each document reaches, plus its score squashed into (0, 1)."""
         documents = Rows(X, columns=self.columns_)
         result, kept = np.zeros(len(documents)), np.arange(len(documents))
         for stage, ranker in enumerate(self.rankers_):
@@ -185,7 +188,10 @@ class NestedRanker(Ranker):
         return max(map(n_threads_of, of_package), default=1)
 
     def _of_ranker(self, name: str) -> Any:
-        """Return a member of the ranker, or the default where it is of another package."""
+        """Return the attribute ``name`` of the inner ranker, or the default of ``Ranker``.
+
+        The default holds for rankers of other packages.
+        """
         return getattr(self.ranker if isinstance(self.ranker, Ranker) else Ranker, name)
 
     def _make_ranker(self, seed: int) -> Any:
@@ -212,7 +218,10 @@ class NestedRanker(Ranker):
 
 
 def _have_pairs(data):
-    """Return a mask of the queries that have pairs to learn from."""
+    """Return a mask of the queries of ``data`` that have pairs to learn from.
+
+    These are the given pairs, or else pairs of documents with different labels.
+    """
     if data.pairs is None:
         return data.groups.with_two_labels(data.y)
     return np.bincount(data.groups.codes[data.pairs.i], minlength=data.groups.n_queries) > 0
@@ -235,19 +244,31 @@ class _StageEvalSets:
 
     @classmethod
     def of(cls, held_out: EvalSet | None) -> "_StageEvalSets | None":
-        """Return all held-out documents, which are the evaluation sets of the first stage."""
+        """Return the evaluation sets of the first stage: all held-out documents.
+
+        None if nothing is held out, or if no metrics are to be recorded.
+        """
         if held_out is None or not isinstance(held_out.metric, RecordedMetrics):
             return None
         return cls(held_out.sets, held_out.metric.metrics)
 
     def reaching(self, ranker: Any, threshold: float) -> "_StageEvalSets | None":
-        """Return the documents that reach the next stage; ``None`` without a pair in the first."""
+        """Return the evaluation sets of the next stage.
+
+        Their documents are those that ``ranker`` scores ``threshold`` or more.
+
+        Sets without a pair are left out; None if the first set has none.
+        """
         sets = [_reaching(held_out, ranker, threshold) for held_out in self.sets]
         top = [held_out for held_out in sets if held_out is not None]
         return _StageEvalSets(top, self.metrics) if sets[0] is not None else None
 
     def arguments_of(self, ranker: Any) -> dict[str, Any]:
-        """Return the arguments of ``fit``; a ranker of another package gets the first set alone."""
+        """Return ``eval_set`` and ``eval_metric`` as arguments of ``ranker.fit``.
+
+        A ranker of another package gets the first set alone, if its ``fit`` has an ``eval_set``,
+        and no metrics.
+        """
         names = signature(ranker.fit).parameters
         sets = [
             (_as_read_by(ranker, part.documents), part.y, _queries_for(ranker, part.groups))
@@ -259,7 +280,10 @@ class _StageEvalSets:
 
 
 def _fitted(ranker, data, eval_sets):
-    """Fit the ranker of one stage to documents and return it."""
+    """Fit ``ranker`` to the training set of its stage, and return it.
+
+    ``eval_sets`` are the evaluation sets of the stage, or None.
+    """
     arguments = {"sample_weight": data.sample_weight, "query_weight": data.query_weight}
     arguments["given_pairs"] = data.pairs and data.pairs.table()
     if eval_sets is not None:
@@ -272,12 +296,18 @@ def _fitted(ranker, data, eval_sets):
 
 
 def _queries_for(ranker, groups):
-    """Return queries as a ranker of this package reads them, and their numbers for others."""
+    """Return queries as ``ranker.fit`` takes them.
+
+    A ranker of this package gets groups, others the number of the query of each document.
+    """
     return groups if isinstance(ranker, Ranker) else groups.codes
 
 
 def _as_read_by(ranker, documents):
-    """Return documents with their columns for a ranker of this package, and numbers for others."""
+    """Return documents as ``ranker.fit`` takes them.
+
+    A ranker of this package gets them with their columns, others an array of numbers.
+    """
     return documents if isinstance(ranker, Ranker) else documents.array()
 
 
@@ -287,7 +317,10 @@ def _predicted(ranker, documents):
 
 
 def _reaching(held_out, ranker, threshold):
-    """Return the held-out documents that reach the next stage, or ``None`` without a pair."""
+    """Return the held-out documents that ``ranker`` scores ``threshold`` or more.
+
+    None if there is no pair among them.
+    """
     reaching = np.flatnonzero(_predicted(ranker, held_out.documents) >= threshold)
     top = held_out.take(reaching) if len(reaching) else None
     return top if top is not None and top.has_pairs else None

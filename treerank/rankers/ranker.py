@@ -203,7 +203,7 @@ class Ranker(Scored):
         callbacks : sequence of callables, default=()
             Each is called as ``callback(n_done, n_total, values)`` after every iteration, with the
             last values of the metrics on the ``eval_set`` by name. The fit ends if one returns
-            true. A chain goes on with its next part, and an ensemble keeps whole fits of its parts.
+            true. Stages go on with the next part, and an ensemble keeps whole fits of its parts.
 
         Returns
         -------
@@ -237,7 +237,7 @@ class Ranker(Scored):
             )
 
     def _refuse_categories(self) -> None:
-        """Refuse columns of categories for a ranker that would take their codes for numbers."""
+        """Refuse columns of categories if the ranker would take their codes for numbers."""
         if self._accepts.categories or not self.columns_.categories:
             return
         name = shown_names(self)[min(self.columns_.categories)]
@@ -248,7 +248,7 @@ class Ranker(Scored):
         )
 
     def _refuse_useless_checkpoint(self) -> None:
-        """Refuse a fit that a checkpoint promises to save, and that saves nothing."""
+        """Refuse a fit within ``checkpointing(path)`` if the ranker cannot resume."""
         if current_checkpoint() is not None and not self._resumes:
             raise ValueError(
                 f"checkpointing must be of fits of boosted trees; got {quote(self)}, whose fits "
@@ -258,7 +258,10 @@ class Ranker(Scored):
     def _read_training_set(
         self, X: Any, y: Any, qid: Any, position: Any, given_pairs: Any, weights: dict[str, Any]
     ) -> TrainingSet:
-        """Check the arguments of ``fit``, and put their rows in training order."""
+        """Check the arguments of ``fit``, and return them as a training set, in training order.
+
+        ``weights`` are ``sample_weight`` and ``query_weight`` by name.
+        """
         reset, earlier = not self._continues(), self._given_columns
         if isinstance(X, Batches):
             refuse_arrays(y, qid, position, given_pairs, *weights.values())
@@ -331,7 +334,7 @@ class Ranker(Scored):
         return self
 
     def _fit_calibration_slope(self, calibrating: EvalSet) -> None:
-        """Fit the slope of pair probabilities, if the scores differ."""
+        """Fit the slope of pair probabilities; it stays 1 if all held-out scores are equal."""
         scores, y, groups = calibrating.of_all(scores_of(self, calibrating.X))
         if np.ptp(scores) > 0:
             self.calibration_slope_ = fit_calibration_slope(scores, y, groups)
@@ -393,7 +396,11 @@ class Ranker(Scored):
         return {"n_features": n_features}
 
     def _learn(self, data: TrainingSet, held_out: EvalSet | None, seed: int) -> None:
-        """Learn from the documents ``data.documents`` with the labels ``data.y``."""
+        """Learn from the documents ``data.documents`` with the labels ``data.y``.
+
+        ``held_out`` are the documents for early stopping, or None; ``seed`` is that of all random
+        numbers.
+        """
         raise NotImplementedError
 
     def _continues(self) -> bool:
@@ -416,7 +423,11 @@ class Ranker(Scored):
             raise ValueError("given_pairs must be None where position is given.")
 
     def _held_out(self, data, eval_set, eval_metric):
-        """Return the documents for early stopping and calibration, if there are any."""
+        """Return the documents for early stopping and calibration; None if ``eval_set`` is None.
+
+        ``eval_set`` is the argument of ``fit``, or an ``EvalSet``. Warns if queries are also in the
+        training set ``data``.
+        """
         if not isinstance(eval_set, EvalSet | None):
             return hold_out(self, data, eval_set, eval_metric, had_queries=self._had_queries)
         if eval_metric is not None:
@@ -429,7 +440,11 @@ class Ranker(Scored):
         return eval_set
 
     def _labels_of(self, y: Any, given_pairs: Any = None) -> dict[str, np.ndarray] | None:
-        """Return checked labels by name for several labels, ``None`` for a single one."""
+        """Return checked labels by name if ``y`` holds several labels, None for a single label.
+
+        Refuses several labels of a ranker that takes one, or with ``given_pairs``, and
+        ``label_weights`` with a single label.
+        """
         labels = split_labels(y)
         if labels is None:
             if self.label_weights is not None:
@@ -466,7 +481,7 @@ def seed_of(ranker: Ranker) -> int:
 
 
 def _with_pairs(calibrating: EvalSet) -> EvalSet:
-    """Return documents to calibrate on; refuse documents without pairs."""
+    """Return documents to calibrate on; refuse them if no query has two different labels."""
     if not calibrating.has_pairs:
         raise ValueError(
             "eval_set must hold out a query with two different labels; got none among "

@@ -153,7 +153,10 @@ def refresh(
 
 
 def _learned(ranker, learn, X, y, qid, hashes, seed):
-    """Return a copy of a ranker that has learned from new documents."""
+    """Return a copy of ``ranker`` that has learned from new documents.
+
+    ``learn`` is "leaves" or "trees", as in :func:`refresh`; ``hashes`` are those of the query ids.
+    """
     candidate = _unfitted(ranker, learn)
     data = training_set(Rows(X, columns=ranker.columns_), y, qid, id_hashes=hashes)
     earlier = ranker.training_queries_
@@ -162,7 +165,12 @@ def _learned(ranker, learn, X, y, qid, hashes, seed):
 
 
 def _unfitted(ranker: Ranker, learn: str) -> Ranker:
-    """Return a ranker of the same settings that starts from the trees of another."""
+    """Return an unfitted ranker with the settings of ``ranker``, which starts from its trees.
+
+    With ``learn="leaves"`` it refits their leaves; with "trees" it adds 100 trees with a learning
+    rate of 0.01. A ranker that is no ``DirectRanker`` becomes a ``TreeDirectRanker`` with the same
+    metric.
+    """
     part: Any = RefitTrees(ranker.forest())
     if learn == "trees":  # few and small steps: what is new is little
         on_top = feature_part_class("histogram")(100, learning_rate=0.01)
@@ -173,7 +181,7 @@ def _unfitted(ranker: Ranker, learn: str) -> Ranker:
 
 
 def _gaps(ranker, candidate, X, y, qid, metric):
-    """Return the gain of a candidate over a ranker in a metric, for each query."""
+    """Return the metric of ``candidate`` minus that of ``ranker``, by query, without NaN."""
     values = [metric.per_query(y, scores_of(model, X), qid) for model in (candidate, ranker)]
     gaps = values[0] - values[1]
     return gaps[~np.isnan(gaps)]

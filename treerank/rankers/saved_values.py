@@ -71,6 +71,9 @@ class Kind(NamedTuple):
 def saved(value: Any, *, fitted: bool = True) -> Any:
     """Return a value as plain values, for :func:`treerank.files.archive.write_archive`.
 
+    Objects become ``{"object": [kind, content]}``, see :data:`KINDS`. With ``fitted=False``,
+    estimators are written without what they have learned.
+
     Examples
     --------
     >>> from treerank.metrics import NDCG
@@ -99,7 +102,9 @@ def saved(value: Any, *, fitted: bool = True) -> Any:
 
 
 def restored(content: Any, classes: Classes) -> Any:
-    """Return the value that :func:`saved` was given; estimators are of ``classes``.
+    """Return the value that :func:`saved` was given.
+
+    ``content`` is what :func:`saved` returned; estimators are of ``classes``, by name.
 
     Examples
     --------
@@ -193,7 +198,7 @@ def _read_random_state(content: Any, classes: Classes) -> np.random.RandomState:
 
 
 def _named(table: Mapping[str, Any]) -> Kind:
-    """Return the kind of the objects of a table of this package; files hold their names."""
+    """Return the kind of the objects in ``table``, all of one class; files hold their names."""
     (kind,) = set(map(type, table.values()))
 
     def name_of(value: Any, fitted: bool = False) -> str | None:

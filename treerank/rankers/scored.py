@@ -22,10 +22,8 @@ class Scored(Comparing, Calibrating):
     def components(self) -> "Components":
         """Return the ranker as a sum of trees, a linear model and networks.
 
-        A ranker that is no such sum raises a ValueError.
-
-        The sum gives the scores of ``predict`` but for the last bits; a single term gives them bit
-        for bit if it has a single output.
+        A ranker that is no such sum raises a ValueError. The sum gives the scores of ``predict``
+        but for the last bits; a single component with a single output gives them bit for bit.
         """
         raise ValueError(
             f"ranker must be a sum of trees and linear models; got {type(self).__name__}."

@@ -94,9 +94,10 @@ class Scoring(BaseEstimator):
     def score(
         self, X: Any, y: Any = None, qid: ByRow = None, *, sample_weight: ByRow = None
     ) -> float:
-        """Return the mean of ``metric`` over the queries that have something to find.
+        """Return the mean of ``metric`` over the queries for which it is defined.
 
-        With ``sample_weight``, a query counts by the mean weight of its documents.
+        A query without a relevant document, for instance, has no NDCG. With ``sample_weight``, a
+        query counts by the mean weight of its documents.
 
         Warns of queries of which other documents were trained on, as where ``KFold`` has cut them;
         :class:`~treerank.QueryKFold` keeps them whole. Ids that are text count as those of the same
@@ -114,10 +115,10 @@ class Scoring(BaseEstimator):
         return value
 
     def sample(self, X: Any, qid: ByRow = None, **options: Any) -> "SampledLists":
-        """Draw a list for each query that explores, with the probability of each position.
+        """Draw a random ranking for each query, and return the rankings with their probabilities.
 
-        ``options`` are the options ``k``, ``temperature`` and ``random_state`` of
-        :func:`treerank.reranking.sample_lists`.
+        Documents with higher scores come first more often. ``options`` are ``k``, ``temperature``
+        and ``random_state`` of :func:`treerank.reranking.sample_lists`.
         """
         from treerank.reranking.sampling import sample_lists
 
@@ -136,9 +137,9 @@ class Scoring(BaseEstimator):
     def _read_and_score(
         self, X: Any, y: Any = None, qid: Any = None, hashes: list[np.ndarray] | None = None
     ) -> tuple[np.ndarray, Any, Any]:
-        """Return scores, labels and query ids of documents in memory or in batches.
+        """Return ``(scores, y, qid)`` of documents in memory or in batches.
 
-        Hashes of the rows are appended to ``hashes``.
+        If ``hashes`` is a list, hashes of the rows are appended to it, an array for each batch.
         """
 
         def scored(matrix: Any) -> np.ndarray:
@@ -158,7 +159,7 @@ class Scoring(BaseEstimator):
         return np.concatenate(scores), np.concatenate(labels), joined
 
     def _lists(self, X: Any, qid: Any) -> tuple[QueryGroups, np.ndarray]:
-        """Return the queries and the rows, query by query, best first."""
+        """Return ``(queries, rows)``; rows are sorted by query, best first within a query."""
         scores, _, qid = self._read_and_score(X, None, qid)
         warn_of_one_query(self, qid, len(scores))
         groups = QueryGroups.from_qid(qid, len(scores))
@@ -192,9 +193,10 @@ def n_threads_of(ranker: Any) -> int:
 
 
 def metric_of(ranker: Any, metric: Any = None) -> Metric | FunctionMetric:
-    """Return a metric by which a ranker is measured, by default the metric of its ``score``.
+    """Return a metric by which a ranker is measured.
 
-    A name that leaves ``gain`` or ``threshold`` open takes the setting of the ranker.
+    None is the metric of its ``score``. A name that leaves ``gain`` or ``threshold`` open takes the
+    setting of the ranker.
 
     Examples
     --------
@@ -211,7 +213,8 @@ def measured(
 ) -> float:
     """Return the mean of a ranker's metric over queries; of several labels, their weighted mean.
 
-    ``label`` is the name of one of several, for messages.
+    With ``sample_weight``, a query counts by the mean weight of its documents. ``label`` is the
+    name of one of several labels, for messages.
     """
     labels = split_labels(y) if accepted_by(ranker).several_labels else None
     if labels is not None:
@@ -236,7 +239,10 @@ def measured(
 
 
 def warn_of_one_query(ranker: Any, qid: Any, n_documents: int, where: str = "") -> None:
-    """Warn that documents without ``qid`` are one query, if ``fit`` had several."""
+    """Warn that documents without ``qid`` are one query, if ``fit`` had several.
+
+    ``where`` is a text that the message inserts after "qid is None".
+    """
     if qid is None and n_documents > 1 and ranker._had_queries:
         warn_user(
             f"qid is None{where}, so all {n_documents} rows are taken for one query, though fit "
@@ -246,6 +252,6 @@ def warn_of_one_query(ranker: Any, qid: Any, n_documents: int, where: str = "") 
 
 
 def _finite(scores: np.ndarray) -> np.ndarray:
-    """Return scores; refuse scores that overflow because features are too large."""
+    """Return the scores; refuse scores that are not finite, because features are too large."""
     refuse_where(~np.isfinite(scores), scores, "X must be of a size that gives finite scores")
     return scores

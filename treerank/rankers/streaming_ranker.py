@@ -42,7 +42,11 @@ class StreamingRanker(TreeDirectRanker):
     feature_part: str | FeaturePart = "streaming"
 
     def partial_fit(self, X: Any, y: ArrayLike, qid: ByRow = None, **weights: Any) -> Self:
-        """Learn from one more batch; weights and ``eval_set`` are as in :meth:`fit`."""
+        """Learn from one more batch of whole queries.
+
+        ``weights`` are keyword arguments of :meth:`fit`, such as ``sample_weight`` and
+        ``eval_set``.
+        """
         before, self.warm_start = self.warm_start, True
         try:
             return self.fit(X, y, qid, **weights)

@@ -18,8 +18,8 @@ from treerank.objectives.pairs.settings import PairSettings
 def objective_of(data: TrainingSet, seed: int, *, loss: Any, **settings: Any) -> Objective:
     """Return the objective of a loss for the labels, queries and weights of a training set.
 
-    ``settings`` are fields of :class:`~treerank.objectives.PairSettings`. The user's own pairs
-    replace the setting ``pairs``.
+    ``seed`` is that of the objective's random numbers. ``settings`` are fields of
+    :class:`~treerank.objectives.PairSettings`. The user's own pairs replace the setting ``pairs``.
     """
     pairs: Any = data.pairs
     settings["pairs"] = rule_or_given(settings.get("pairs"), pairs)

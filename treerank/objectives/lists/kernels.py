@@ -17,7 +17,11 @@ from treerank.objectives.pairs.losses import upset_probability
 
 
 def _over_queries(of_query):
-    """Make the function that calls one of a query for each."""
+    """Return the kernel over all queries, made of ``of_query``, the function of one query.
+
+    ``kernel(scores, label_terms, indptr)`` returns ``(values, gradient, hessian)``; query ``q`` has
+    the rows ``indptr[q]`` to ``indptr[q + 1]``. ``label_terms`` is passed on to ``of_query``.
+    """
 
     @kernel_for(of_query, nogil=True)
     def kernel(first, last, scores, label_terms, indptr, values, gradient, hessian):
@@ -51,7 +55,12 @@ def _cross_entropy(a, b, scores, label_terms, gradient, hessian):
 
 @register_jitable
 def _grouped_plackett_luce(a, b, scores, label_terms, gradient, hessian):
-    """Go through the levels from the top; each stage adds to the gradients of all rows below."""
+    """Return the negative log likelihood of one query; add to its gradient and hessian.
+
+    ``label_terms`` are labels, ascending within the query, and weights of all rows. The loop runs
+    over the levels (rows of equal labels) from the top; each stage adds to the gradients of all
+    rows below.
+    """
     starts, weight = _level_starts(label_terms[0][a:b]), label_terms[1][a:b]
     n_levels = len(starts) - 1
     log_totals = _log_totals_up_to(scores, starts)
@@ -133,7 +142,11 @@ def _approximate_dcg(a, b, scores, label_terms, gradient, hessian):
 
 @register_jitable
 def _smooth_ranks(scores, temperature):
-    """Return 1 plus, for every other document, the soft indicator that it stands above."""
+    """Return the smooth rank of each document of a query, from 1.
+
+    It is 1 plus the sum of sigmoid((other score - own score) / temperature) over the other
+    documents.
+    """
     ranks = np.ones(len(scores))
     for i in range(len(scores)):
         for j in range(i):
@@ -154,7 +167,7 @@ def _log_sum_exp(scores):
 
 @register_jitable
 def _level_starts(y):
-    """Return where each level starts in ascending ``y``, and where the last one ends."""
+    """Return where each run of equal labels starts in ascending ``y``, and len(y) last."""
     starts = np.empty(len(y) + 1, dtype=np.int64)
     n_levels = 0
     for i in range(len(y)):
@@ -167,7 +180,10 @@ def _level_starts(y):
 
 @register_jitable
 def _log_totals_up_to(scores, starts):
-    """Return the logarithm of the sum of exponentials of each level and all levels below."""
+    """Return, for each level, the log of the sum of exponentials of its scores and all lower ones.
+
+    Level ``l`` has the scores from ``starts[l]`` to ``starts[l + 1]``, the lowest first.
+    """
     totals = np.empty(len(starts) - 1)
     for level in range(len(totals)):
         totals[level] = _log_sum_exp(scores[starts[level] : starts[level + 1]])

@@ -27,7 +27,7 @@ from treerank.parameters import Positive
 
 
 def _check_gains(loss: ListwiseLoss, y: np.ndarray) -> None:
-    """Refuse labels without a gain 2^y - 1 that is non-negative and finite."""
+    """Refuse labels that are negative, or at least 1000, for which 2^y - 1 is infinite."""
     wrong = ~((y >= 0) & (y < 1000))
     refuse_where(wrong, y, "y must be at least 0 and below 1000 for gains 2^y")
 
@@ -54,14 +54,14 @@ class ListNetLoss(ListwiseLoss):
     """
 
     def prepared(self, lists: ListwiseObjective) -> np.ndarray:
-        """Return the weighted target of each document."""
+        """Return the softmax of the labels of each query, times the weights of documents."""
         exponentials = np.exp(lists.y - lists.per_query(np.maximum, lists.y))
         return lists.weight * (exponentials / lists.per_query(np.add, exponentials))
 
     def over_queries(
         self, lists: ListwiseObjective, scores: np.ndarray, iteration: int
     ) -> QueryLosses:
-        """Return the cross entropy of each query and its derivatives."""
+        """Return the cross entropy of each query, and gradient and hessian of each document."""
         return cross_entropy(scores, lists.prepared, lists.groups.indptr)
 
 
@@ -94,13 +94,13 @@ class ListMLE(ListwiseLoss):
     """
 
     def order(self, judgments: Judgments) -> np.ndarray:
-        """Return the rows sorted by query, then by label."""
+        """Return the rows sorted by query, then by label, the lowest first."""
         return np.lexsort((judgments.y, judgments.groups.codes))
 
     def over_queries(
         self, lists: ListwiseObjective, scores: np.ndarray, iteration: int
     ) -> QueryLosses:
-        """Return the negative log likelihood of each query and its derivatives."""
+        """Return the negative log likelihood of each query, and the derivatives by document."""
         return grouped_plackett_luce(scores, (lists.y, lists.weight), lists.groups.indptr)
 
 
@@ -150,15 +150,16 @@ class ApproxNDCG(ListwiseLoss):
 
     .. math:: 1 - \frac{1}{\mathrm{IDCG}} \sum_i w_i \frac{2^{y_i} - 1}{\log_2(1 + \pi_i)}.
 
-    Queries whose labels are all equal have nothing to gain and cost nothing. The exact curvature
-    is negative for some scores; the hessian is an upper bound: the discount is taken as linear
-    in the rank (it is convex), and each pair at the bound of its sigmoid's second derivative.
-    The time is quadratic in the documents of a query.
+    A query whose labels are all equal has the loss 0, as no ranking of it is better than another.
+    The exact curvature is negative for some scores; the hessian is an upper bound: the discount is
+    taken as linear in the rank (it is convex), and each pair at the bound of its sigmoid's second
+    derivative. The time is quadratic in the documents of a query.
 
     Parameters
     ----------
     temperature : float, default=1.0
-        Scores that differ by much more have their true ranks.
+        Temperature T of the sigmoid. Documents whose scores differ by much more have nearly their
+        true ranks.
 
     References
     ----------
@@ -178,7 +179,11 @@ class ApproxNDCG(ListwiseLoss):
     check_labels = _check_gains
 
     def prepared(self, lists: ListwiseObjective) -> tuple[np.ndarray, np.ndarray]:
-        """Return what each query costs without any gain, and the most that each row gains."""
+        """Return ``(cost, gain)``: the loss of a query is ``cost - sum(gain / log2(1 + rank))``.
+
+        ``cost`` is the weight of each query, or 0 where all labels are equal. ``gain`` is the
+        weighted gain of each document divided by the ideal DCG of its query.
+        """
         y, query = lists.y, lists.query
         by_relevance = np.lexsort((-y, query))
         position = np.arange(len(y)) - lists.groups.indptr[query]
@@ -193,7 +198,7 @@ class ApproxNDCG(ListwiseLoss):
     def over_queries(
         self, lists: ListwiseObjective, scores: np.ndarray, iteration: int
     ) -> QueryLosses:
-        """Return one minus the smooth NDCG of each query and its derivatives."""
+        """Return one minus the smooth NDCG of each query, and gradient and hessian by document."""
         cost, gain = lists.prepared
         label_terms = gain, float(self.temperature)
         values, gradient, hessian = approximate_dcg(scores, label_terms, lists.groups.indptr)
@@ -211,10 +216,10 @@ LISTWISE: dict[str, ListwiseLoss] = {
 
 @dataclass(frozen=True)
 class HalfSquaredError(ListwiseLoss):
-    r"""Half the squared distance of scores to labels, :math:`\tfrac12 v (s - y)^2`.
+    r"""Half the squared distance of scores to labels, :math:`\tfrac12 v (s - y)^2`, with weight v.
 
-    Labels count from their mean, since a constant changes no ranking. So scores that start at
-    zero start where the best constant is.
+    The mean label is subtracted from all labels, since a constant changes no ranking. So scores
+    that start at zero start at the best constant.
 
     Examples
     --------
@@ -228,7 +233,10 @@ class HalfSquaredError(ListwiseLoss):
     head_weight: ClassVar[str] = "uniform"
 
     def bind(self, judgments: Judgments) -> ListwiseObjective:
-        """Return the objective of judged documents, with labels that count from their mean."""
+        """Return the objective of judged documents.
+
+        The weighted mean label is subtracted from labels.
+        """
         y, groups = judgments.y, judgments.groups
         weight = judgments.sample_weight * judgments.query_weight[groups.codes]
         mean = float(np.average(y, weights=weight)) if weight.any() else 0.0
@@ -241,7 +249,7 @@ class HalfSquaredError(ListwiseLoss):
     def over_queries(
         self, lists: ListwiseObjective, scores: np.ndarray, iteration: int
     ) -> QueryLosses:
-        """Return the squared error of each document and its derivatives."""
+        """Return the weighted squared error of each document, and its gradient and hessian."""
         residual, weight = scores - lists.y, lists.weight
         return weight * residual**2 / 2, weight * residual, weight.copy()
 

@@ -32,12 +32,12 @@ QueryLosses = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 class ListwiseLoss(ABC):
-    """A loss of the scores of a whole query, not bound to documents yet.
+    """A loss of the scores of a whole query; :meth:`bind` makes an objective of it.
 
     Attributes
     ----------
     head_weight : str
-        Weight of the pairs to which a head over several outputs is fitted.
+        Pair weight of the convex objective to which the weights of several outputs are fitted.
     """
 
     head_weight: ClassVar[str] = "query"
@@ -56,15 +56,21 @@ class ListwiseLoss(ABC):
         del y
 
     def order(self, judgments: Judgments) -> np.ndarray:
-        """Return the rows in the order that ``over_queries`` wants, usually sorted by query."""
+        """Return the row numbers in the order that ``over_queries`` needs, by default by query."""
         return judgments.groups.order
 
     def prepared(self, lists: "ListwiseObjective") -> Any:
-        """Return values that depend on the labels alone, to be computed once."""
+        """Return values that depend on the labels alone, computed once; by default None.
+
+        ``over_queries`` reads them as ``lists.prepared``.
+        """
         return None
 
     def for_epoch(self, lists: "ListwiseObjective", score: Score) -> Objective:
-        """Return the objective of the next epoch of gradient descent: by default, ``lists``."""
+        """Return the objective of the next epoch of gradient descent: by default, ``lists``.
+
+        ``score()`` returns the present scores.
+        """
         del score
         return lists
 
@@ -74,7 +80,8 @@ class ListwiseLoss(ABC):
     ) -> QueryLosses:
         """Return values, one per query or per document, and gradients and hessians per document.
 
-        ``scores`` and all columns of ``lists`` are in the order of :meth:`order`.
+        ``scores`` and all columns of ``lists`` are in the order of :meth:`order`. ``iteration`` is
+        a key of random numbers.
         """
 
 
@@ -117,7 +124,7 @@ class ListwiseObjective(Objective):
         return replace(self, judgments=self.judgments.taking(rows, groups))
 
     def convex(self) -> Objective:
-        """Return the logistic loss of all pairs of the same documents."""
+        """Return the logistic loss of all pairs, with the weight ``loss.head_weight``."""
         settings = PairSettings(weight=self.loss.head_weight)
         logistic, size = PAIR_LOSSES["logistic"], self.judgments.totals.typical_size
         return PairwiseObjective(self.judgments, logistic, settings, size)
@@ -137,7 +144,7 @@ class ListwiseObjective(Objective):
 
     @property
     def name(self) -> str:
-        """What errors call it: the class of its loss."""
+        """Name of the objective in errors: the class of its loss."""
         return type(self.loss).__name__
 
     @property
@@ -147,7 +154,7 @@ class ListwiseObjective(Objective):
 
     @cached_property
     def rows(self) -> np.ndarray:
-        """Rows in the order of all the columns below."""
+        """Row numbers in the order of ``y``, ``weight``, ``query`` and ``prepared``."""
         return self.loss.order(self.judgments)
 
     @cached_property
@@ -171,7 +178,10 @@ class ListwiseObjective(Objective):
         return self.loss.prepared(self)
 
     def per_query(self, reduction: np.ufunc, values: np.ndarray) -> np.ndarray:
-        """Reduce values by query, and repeat each result for the documents of its query."""
+        """Reduce values by query, and repeat each result for the documents of its query.
+
+        ``reduction`` is ``np.add`` or ``np.maximum``; ``values`` are in the order of ``rows``.
+        """
         start = -np.inf if reduction is np.maximum else 0.0
         results = np.full(self.groups.n_queries, start)
         reduction.at(results, self.query, values)

@@ -79,7 +79,11 @@ def _squared_hinge_of_sums(short, sums):
 
 
 def sums(problem: PairProblem, scores: np.ndarray, iteration: int) -> Sums:
-    """Return the sums over all pairs."""
+    """Return the sums over all pairs of a problem that is separable; see :class:`PairProblem`.
+
+    ``iteration`` is a key of random numbers. An exponential loss whose scores range too far in a
+    query is left to the exact kernel.
+    """
     of_margin, labels, weights = problem.loss.of_margin, problem.labels, problem.weights
     x, _, placing = problem.ranking(scores, iteration)
     in_parts(in_turn(*placing), labels.indptr)
@@ -105,7 +109,25 @@ def _widest(x, indptr):
 
 @functools.cache
 def _level_kernel(add, of_sums, adjacent):
-    """Make the kernel of a loss; ``upper`` weighs a document's pairs with those below it."""
+    """Return the kernel of a loss that is summed by levels of relevance, without sorting by score.
+
+    Parameters
+    ----------
+    add : callable
+        ``add(sums, w, x)`` adds a document of weight ``w`` and score ``x`` to the sums of its
+        level.
+    of_sums : callable
+        ``of_sums(x, sums)`` returns the value of a document of score ``x`` against partners with
+        these sums, and its first and second derivative.
+    adjacent : bool
+        Whether only the next level has partners, instead of all lower or all higher ones.
+
+    Returns
+    -------
+    callable
+        Fills in ``g`` and ``h`` by slot and ``value`` by query. Its argument ``upper`` is the
+        factor of the pairs in which a document is the more relevant one.
+    """
 
     @kernel_for(add, of_sums, adjacent, nogil=True, error_model="numpy")
     def over_levels(first, last, x, indptr, level, weight, upper, g, h, value):
@@ -141,7 +163,11 @@ def _sums_of_levels(add, x, middle, level, weight, upper, a, b, side):
 
 @register_jitable(inline="always")
 def _gather(sums, side, adjacent):
-    """Replace the sums of each level by the sums of its partner levels."""
+    """Replace the sums of each level by the sums over its partner levels, in place.
+
+    Partners are all lower levels for ``side`` 1, and all higher ones for -1; only the next one with
+    ``adjacent``.
+    """
     n_levels = len(sums)
     reached = np.zeros(3)
     for step in range(n_levels):
@@ -154,7 +180,7 @@ def _gather(sums, side, adjacent):
 
 @register_jitable(inline="always")
 def add_moments(trees: np.ndarray, level: int, w: float, x: float) -> None:
-    """Add a document of weight ``w`` at ``x`` to three trees: sums of w, w x and w x^2.
+    """Add a document of weight ``w`` at score ``x`` to three Fenwick trees: of w, w x and w x^2.
 
     The trees are the columns of one array, because three arrays take 1.4 times as long to read.
     """
@@ -168,7 +194,7 @@ def add_moments(trees: np.ndarray, level: int, w: float, x: float) -> None:
 
 @register_jitable(inline="always")
 def moments_below(trees: np.ndarray, level: int) -> tuple[float, float, float]:
-    """Return the sums of w, w x and w x^2 over the documents of all levels below a level."""
+    """Return the sums of w, w x and w x^2 over the documents of all levels below ``level``."""
     weight, first, second = 0.0, 0.0, 0.0
     while level > 0:
         weight += trees[level, 0]
@@ -180,7 +206,13 @@ def moments_below(trees: np.ndarray, level: int) -> tuple[float, float, float]:
 
 @functools.cache
 def _hinge_kernel(of_sums, adjacent):
-    """Make the kernel of a loss; ``upper`` weighs a document's pairs with those below it."""
+    """Return the kernel of a hinge loss, which goes through the documents by score.
+
+    ``of_sums(short, sums)`` returns value, first and second derivative of a document whose score is
+    ``1 - short``, given the sums of w, w x and w x^2 of the partners within the margin. The kernel
+    fills in ``g`` and ``h`` by slot and ``value`` by query. Its argument ``upper`` is the factor of
+    the pairs in which a document is the more relevant one.
+    """
 
     @kernel_for(of_sums, adjacent, nogil=True, error_model="numpy")
     def over_sorted(first, last, x, indptr, levels, weight, upper, g, h, value, order, falling):

@@ -20,7 +20,7 @@ from treerank.objectives.pairs.ranking import Ranks
 
 
 def sums(problem: PairProblem, scores: np.ndarray, iteration: int) -> Sums:
-    """Return the sums over all pairs."""
+    """Return the sums over all pairs, with values; ``iteration`` is a key of random numbers."""
     n_queries = problem.groups.n_queries
     totals = Sums(*np.empty((2, len(scores))), *np.empty((2, n_queries)))
     fill_in(totals, np.arange(n_queries), problem, scores, iteration)
@@ -30,7 +30,7 @@ def sums(problem: PairProblem, scores: np.ndarray, iteration: int) -> Sums:
 def fill_in(
     sums: Sums, queries: np.ndarray, problem: PairProblem, scores: np.ndarray, iteration: int
 ) -> None:
-    """Fill in the sums over the pairs of some queries."""
+    """Fill in ``sums`` for the pairs of the queries with the numbers ``queries``, in place."""
     x, ranks, ranking = problem.ranking(scores, iteration)
     in_parts(in_turn(*ranking), problem.labels.indptr)
     truncated, ties = problem.pairs.top is not None, problem.pairs.ties
@@ -44,7 +44,17 @@ def fill_in(
 def exact_kernel(
     of_margin: Callable[..., Any], of_pair: Callable[..., Any], truncated: bool, ties: bool
 ) -> Callable[..., Any]:
-    """Make the kernel for a loss and a weight."""
+    """Return the compiled kernel for a loss and a weight.
+
+    Parameters
+    ----------
+    of_margin, of_pair : callable
+        Compiled loss of a margin, and weight of a pair.
+    truncated : bool
+        Whether pairs count by the probability that one of the two is in the top.
+    ties : bool
+        Whether pairs of equal labels count, too.
+    """
 
     @kernel_for(of_margin, of_pair, truncated, ties, nogil=True, error_model="numpy")
     def over_runs(first, last, wanted, x, labels, weights, ranks, g, h, total_weight, value):
@@ -81,7 +91,11 @@ def exact_kernel(
 def weigh(
     of_pair: Callable[..., Any], truncated: bool, i: int, j: int, weights: Weights, ranks: Ranks
 ) -> float:
-    """Return the weight of a pair of slots, document weights included."""
+    """Return the weight of the pair of slots ``i`` and ``j``, times both document weights.
+
+    ``i`` is the more relevant one. With ``truncated``, the weight is multiplied by the probability
+    that one of the two is in the top.
+    """
     tied = ranks.block[i] == ranks.block[j]
     gain, above, below = weights.gain, ranks.above, ranks.below
     w = of_pair(gain[i], gain[j], above[i], above[j], below[i], below[j], ranks.within[i], tied)

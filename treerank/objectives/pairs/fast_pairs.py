@@ -46,7 +46,11 @@ WIDTH = 1392
 
 
 def sums(problem: PairProblem, scores: np.ndarray, iteration: int) -> Sums:
-    """Return the sums over all pairs without their values, in single precision where that does."""
+    """Return the sums over all pairs, without their values, in single precision.
+
+    Queries whose scores range too far for it are summed in double precision. ``iteration`` is a key
+    of random numbers.
+    """
     g, h = np.empty((2, len(scores)))
     n_queries, labels, shape = problem.groups.n_queries, problem.labels, problem.loss.shape
     assert shape is not None
@@ -65,7 +69,7 @@ def sums(problem: PairProblem, scores: np.ndarray, iteration: int) -> Sums:
 
 
 def kernel_of(problem: PairProblem) -> Callable[..., Any]:
-    """Return the kernel for a problem whose loss has a shape."""
+    """Return the compiled kernel for a problem whose loss has a ``shape``."""
     assert problem.loss.shape is not None
     narrow = is_narrow(problem.judgments.totals.longest, copies_top(problem))
     flags = problem.pairs.top is not None, narrow, problem.is_weighted
@@ -74,18 +78,34 @@ def kernel_of(problem: PairProblem) -> Callable[..., Any]:
 
 
 def copies_top(problem: PairProblem) -> bool:
-    """Tell whether the top is copied: where the query of an average document is much longer."""
+    """Tell whether the documents near the top are copied behind all others.
+
+    They are where queries, weighed by their sizes, are on average 8 times longer than the top.
+    """
     totals = problem.judgments.totals
     return totals.n_squared >= ENOUGH * problem.rank_rule.reach * totals.n_documents
 
 
 @functools.cache
 def _fast_kernel(of_upset, weight, truncated, narrow, weighted, scaled):
-    """Make the kernel for a loss that has a shape, which fills in all sums but the values.
+    """Return the kernel for a loss with a shape, which fills in all sums but the values.
 
-    Each flag changes the order of sums or products, and so bits: whether only pairs with a document
-    near the top count, all queries fit into columns of fixed length, documents have weights, and
-    factors of queries depend on weights that scores change.
+    Each flag changes the order of sums or products, and so the last bits.
+
+    Parameters
+    ----------
+    of_upset : callable
+        Gradient and hessian of a pair, see ``Shape``.
+    weight : PairWeight
+        Weight of a pair.
+    truncated : bool
+        Whether only pairs with a document near the top count.
+    narrow : bool
+        Whether all queries fit into columns of the fixed length ``WIDTH``.
+    weighted : bool
+        Whether documents have weights.
+    scaled : bool
+        Whether the sum of the pair weights of each query is needed, to normalize it.
     """
     flags = truncated, narrow, weighted, scaled
     of_pair, separates = weight.of_pair, weight.separates
@@ -136,7 +156,7 @@ def _fast_kernel(of_upset, weight, truncated, narrow, weighted, scaled):
 
 @register_jitable(inline="always")
 def _load(columns, a, b, e, weights, ranks, limited, truncated, weighted):
-    """Fill the columns that the pairs of a query read.
+    """Fill the columns that the pairs of a query read; the query has the slots ``a`` to ``b``.
 
     Vectors also read a few slots behind the documents. What earlier queries left there is
     multiplied by 0, and must be finite.
@@ -163,7 +183,10 @@ def _load(columns, a, b, e, weights, ranks, limited, truncated, weighted):
 
 @register_jitable(inline="always")
 def _add_document(columns, i, low, high, of_upset, of_pair, separates, truncated, weighted, scaled):
-    """Add up the pairs of a document; return their weight."""
+    """Add the pairs of document ``i`` with the slots ``low`` to ``high`` to the sums of both.
+
+    Return the sum of their weights, which is 0 unless ``scaled``. Slots are relative to the query.
+    """
     one, none = np.float32(1), np.float32(0)
     e_i, slope_i, curvature_i, mass_i = columns[EXPONENTIAL, i], none, none, none
     partner = columns[PARTNER]
@@ -209,13 +232,20 @@ def _add_document(columns, i, low, high, of_upset, of_pair, separates, truncated
 
 
 def is_narrow(longest: int, limited: bool) -> bool:
-    """Tell whether queries of up to ``longest`` documents fit into columns of fixed length."""
+    """Tell whether queries of up to ``longest`` documents fit into columns of fixed length.
+
+    With ``limited``, the columns also need room for copies of the documents near the top.
+    """
     return bool(longest <= (WIDTH // 2 // LANES * LANES if limited else WIDTH))
 
 
 @njit(nogil=True, error_model="numpy", fastmath=FASTMATH)
 def _exponentials(first, last, x, steepness, indptr, e, wide):
-    """Fill ``e`` with exp(steepness * x), centered by query; tell which single precision can't."""
+    """Fill ``e`` with exp(steepness * (x - middle)).
+
+    ``middle`` is halfway between a query's scores. Set ``wide[q]`` for a query whose scores range
+    too far for single precision; it is not filled in.
+    """
     for q in range(first, last):
         a, b = indptr[q], indptr[q + 1]
         bottom, top = extent(x[a:b])
@@ -249,7 +279,11 @@ def rounded_up(size: int) -> np.uint64:
 
 @register_jitable(inline="always")
 def _set_partners(columns, again, limited, filled, high, emptied, low):
-    """Make slots ``low`` to ``high`` and their copies the partners; both only grow."""
+    """Make slots ``low`` to ``high``, and their copies, the partners in the ``PARTNER`` column.
+
+    So far, slots from ``emptied`` to ``filled`` were partners; both ends only grow. Slots that are
+    no partners hold 0. ``again[t]`` is the slot of the copy of ``t``, see ``_copy_top``.
+    """
     e = columns[EXPONENTIAL]
     partner = columns[PARTNER]
     for t in range(np.uint64(filled), np.uint64(high)):
@@ -265,10 +299,10 @@ def _set_partners(columns, again, limited, filled, high, emptied, low):
 
 @register_jitable(inline="always")
 def _copy_top(columns, size, top, again, chosen):
-    """Copy the slots of the top to the slots from ``size`` on, in their order.
+    """Copy the columns of the slots in ``top`` to the slots from ``size`` on, in ascending order.
 
-    Fill in for each slot the slot behind the copies of those before it. ``chosen`` is working
-    memory.
+    ``again[t]`` is set to ``size`` plus the number of copied slots before ``t``, which is the slot
+    of the copy of ``t`` if there is one. ``chosen`` is working memory.
     """
     for t in range(len(again)):
         again[t] = 0

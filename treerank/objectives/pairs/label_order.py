@@ -14,7 +14,7 @@ from treerank.numerics.compiling import njit
 
 
 class LabelOrder(NamedTuple):
-    """Slots of documents: indexes of rows sorted by query, then by label.
+    """Slots of documents: indexes of rows sorted by query, then by label, the lowest first.
 
     There may be many millions, so numbers of 32 bits hold them; engines count rows likewise.
 
@@ -25,7 +25,8 @@ class LabelOrder(NamedTuple):
     indptr : ndarray of shape (n_queries + 1,)
         Query ``q`` owns the slots ``indptr[q]`` to ``indptr[q + 1]``.
     level_start : ndarray of shape (n_levels + 1,)
-        First slot of each level, counted through all queries; one level has one label.
+        First slot of each level, counted through all queries; a level is the documents of a query
+        with one label.
     low, high : ndarray of shape (n_documents,)
         Partners less relevant than a slot: slots ``low`` to ``high``, counted from the first
         slot of the query.
@@ -58,20 +59,28 @@ class LabelOrder(NamedTuple):
         return cls(row, groups.indptr, level_start, low, high)
 
     def n_pairs(self) -> np.ndarray:
-        """Count the pairs of each query."""
+        """Return the number of pairs of each query."""
         counts = (self.high - self.low).astype(np.float64)
         return np.add.reduceat(np.append(counts, 0), self.indptr[:-1]) * (np.diff(self.indptr) > 0)
 
 
 class Weights(NamedTuple):
-    """Weights that stay the same, per slot: by label, and by the user."""
+    """Weights that scores do not change, per slot.
+
+    Attributes
+    ----------
+    gain : ndarray of shape (n_documents,)
+        Gain of the label, as the pair weight defines it.
+    document : ndarray of shape (n_documents,)
+        Weight of the document.
+    """
 
     gain: np.ndarray
     document: np.ndarray
 
 
 class Sums(NamedTuple):
-    """Sums over the pairs of each slot or query, before the factors of the queries.
+    """Sums over the pairs of each slot or query, before they are multiplied by factors of queries.
 
     Attributes
     ----------
@@ -93,7 +102,7 @@ class Sums(NamedTuple):
 def place_scores(
     first: int, last: int, scores: np.ndarray, labels: LabelOrder, sigma: float, x: np.ndarray
 ) -> None:
-    """Fill ``x`` with sigma times the score of each slot."""
+    """Fill ``x`` with sigma times the score of each slot of the queries ``first`` to ``last``."""
     # Unsigned rows need no check for slots that are counted from the end.
     for t in range(labels.indptr[first], labels.indptr[last]):
         x[t] = sigma * scores[np.uint64(labels.row[t])]
@@ -112,7 +121,11 @@ def scatter(
     gradient: np.ndarray,
     hessian: np.ndarray,
 ) -> None:
-    """Write the derivatives of each slot to its row, times the factors of its query."""
+    """Write the derivatives of each slot to its row, times the factors of its query.
+
+    ``g`` and ``h`` are by slot, ``gradient`` and ``hessian`` by row; the slot ``t`` has the row
+    ``row[t]``. The queries are ``first`` to ``last``.
+    """
     for q in range(first, last):
         for t in range(indptr[q], indptr[q + 1]):
             gradient[row[t]] = gradient_factor[q] * g[t]

@@ -13,7 +13,17 @@ from treerank.objectives.pairs.problem import PairProblem
 
 
 class PairList(NamedTuple):
-    """Listed pairs of slots; query ``q`` has the pairs ``indptr[q]`` to ``indptr[q + 1]``."""
+    """Listed pairs of slots; query ``q`` has the pairs ``indptr[q]`` to ``indptr[q + 1]``.
+
+    Attributes
+    ----------
+    i, j : ndarray of shape (n_pairs,)
+        Slots of the two documents.
+    weight, target : ndarray of shape (n_pairs,)
+        Weight of the pair, and probability that i is to stand above j.
+    indptr : ndarray of shape (n_queries + 1,)
+        First pair of each query, and the number of pairs.
+    """
 
     i: np.ndarray
     j: np.ndarray
@@ -23,7 +33,7 @@ class PairList(NamedTuple):
 
 
 def sums(problem: PairProblem, scores: np.ndarray, iteration: int) -> Sums:
-    """Return the sums over the listed pairs."""
+    """Return the sums over the listed pairs; ``iteration`` is a key of random numbers."""
     totals = Sums(*np.empty((2, len(scores))), *np.empty((2, problem.groups.n_queries)))
     x, ranks, ranking = problem.ranking(scores, iteration)
     truncated = problem.pairs.top is not None
@@ -34,7 +44,7 @@ def sums(problem: PairProblem, scores: np.ndarray, iteration: int) -> Sums:
 
 
 def _list_pairs(problem):
-    """Turn pairs of rows into pairs of slots."""
+    """Return the given pairs of a problem with slots instead of rows, sorted by query."""
     row_pairs, labels = problem.pairs, problem.labels
     slot = np.empty(len(labels.row), dtype=np.int64)
     slot[labels.row] = np.arange(len(slot))
@@ -45,7 +55,10 @@ def _list_pairs(problem):
 
 @functools.cache
 def _listed_kernel(of_margin, of_pair, truncated):
-    """Make the kernel over listed pairs, in double precision, for any loss."""
+    """Return the kernel over listed pairs, in double precision, for any loss and weight.
+
+    With ``truncated``, pairs count by the probability that one of the two is in the top.
+    """
 
     @kernel_for(of_margin, of_pair, truncated, nogil=True, error_model="numpy")
     def over_list(first, last, x, pairs, labels, weights, ranks, g, h, total_weight, value):

@@ -33,7 +33,7 @@ def upset_probability(margin: float) -> float:
 
 @register_jitable
 def logistic(margin: float) -> tuple[float, float, float]:
-    r"""RankNet's loss :math:`\log(1 + e^{-m})`."""
+    r"""Return RankNet's loss :math:`\log(1 + e^{-m})` of a margin, and its two derivatives."""
     u = upset_probability(margin)
     value = max(-margin, 0.0) + math.log1p(math.exp(-abs(margin)))
     return value, -u, u * upset_probability(-margin)
@@ -73,7 +73,10 @@ def _squared_shape(u, p, w):
 
 @register_jitable
 def fidelity(margin: float) -> tuple[float, float, float]:
-    r"""FRank's loss :math:`1 - \sqrt p`, a Hellinger distance to certainty."""
+    r"""Return FRank's loss :math:`1 - \sqrt p`, where :math:`p = 1 / (1 + e^{-m})`.
+
+    The hessian is a Gauss-Newton approximation.
+    """
     u = upset_probability(margin)
     p = upset_probability(-margin)
     # 1 - sqrt(p) without cancellation; curvature by Gauss-Newton on the two square roots.
@@ -88,27 +91,27 @@ def _fidelity_shape(u, p, w):
 
 @register_jitable
 def half_squared(margin: float) -> tuple[float, float, float]:
-    r""":math:`\frac12 (1 - m)^2`: regression of the margin on 1."""
+    r"""Return :math:`\frac12 (1 - m)^2`, the regression of the margin on 1, and derivatives."""
     return (1 - margin) * (1 - margin) / 2, margin - 1, 1.0
 
 
 @register_jitable
 def exponential(margin: float) -> tuple[float, float, float]:
-    r"""RankBoost's loss :math:`e^{-m}`."""
+    r"""Return RankBoost's loss :math:`e^{-m}`, at most e^709, and its derivatives."""
     value = math.exp(min(-margin, 709.0))  # the last one that is finite
     return value, -value, value
 
 
 @register_jitable
 def hinge(margin: float) -> tuple[float, float, float]:
-    r"""RankSVM's loss :math:`\max(0, 1 - m)`."""
+    r"""Return RankSVM's loss :math:`\max(0, 1 - m)`, with a hessian of 1 where it is not 0."""
     # The true curvature is 0, which grows no tree: 1 where the loss is active.
     return (1 - margin, -1.0, 1.0) if margin < 1 else (0.0, 0.0, 0.0)
 
 
 @register_jitable
 def squared_hinge(margin: float) -> tuple[float, float, float]:
-    r""":math:`\max(0, 1 - m)^2`."""
+    r"""Return :math:`\max(0, 1 - m)^2` and its derivatives."""
     short = max(1 - margin, 0.0)
     return short * short, -2 * short, 2.0 if margin < 1 else 0.0
 

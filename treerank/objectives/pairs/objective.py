@@ -24,7 +24,10 @@ _PAIRS_PER_DOCUMENT = 8
 
 
 def choose_kernel(problem: PairProblem, *, with_value: bool) -> ModuleType:
-    """Return the module that sums the pairs of a problem; the table of this package in code."""
+    """Return the module whose ``sums`` adds up the pairs of a problem.
+
+    ``with_value`` asks for the loss itself, too. The table of this package says which module it is.
+    """
     if problem.pairs.is_listed:
         return listed_pairs
     if problem.pairs.ties:
@@ -45,12 +48,15 @@ class PairwiseObjective(PairProblem, Objective):
 
     @property
     def name(self) -> str:
-        """Name of the loss."""
+        """Name of the objective in errors: that of the loss."""
         return self.loss.name
 
     @property
     def steepness(self) -> float:
-        """What turns a margin of scores into log odds, as far as the loss says."""
+        """Factor from a difference of two scores to log odds.
+
+        It is ``sigma`` if the loss is a likelihood, else 1.
+        """
         return self.sigma if self.loss.is_likelihood else 1.0
 
     def __call__(self, scores: np.ndarray, *, iteration: int = 0) -> LossAndDerivatives:
@@ -68,7 +74,7 @@ class PairwiseObjective(PairProblem, Objective):
         return self._summed(scores, iteration, with_value=False)[1]
 
     def check_labels(self) -> None:
-        """Refuse labels that the weight does not take.
+        """Refuse labels without a gain, and gains that fall from a label to the next.
 
         Documents are sorted by label later, for the first tree: engines need most memory before.
         """
@@ -87,7 +93,10 @@ class PairwiseObjective(PairProblem, Objective):
         return replace(self, judgments=judgments, settings=settings, balance=balance)
 
     def convex(self) -> "PairwiseObjective":
-        """Return the logistic loss of the same pairs, with weights and pairs that never change."""
+        """Return the logistic loss of the same pairs, with weights that scores do not change.
+
+        A weight that depends on ranks becomes "query", and pairs near the top become "all".
+        """
         settings = replace(
             self.settings,
             weight=self.weight if self.weight.is_fixed else "query",
@@ -100,7 +109,7 @@ class PairwiseObjective(PairProblem, Objective):
         return as_objective(loss.bind(self.judgments))
 
     def has_anything_to_learn(self) -> bool:
-        """Tell whether a pair has a weight."""
+        """Tell whether some pair has a weight above 0."""
         # Under the logistic loss, no margin has the slope 0.
         logistic = replace(self, loss=PAIR_LOSSES["logistic"])
         return any(Objective.has_anything_to_learn(objective) for objective in (self, logistic))

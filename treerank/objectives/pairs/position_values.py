@@ -19,12 +19,16 @@ from treerank.numerics.ties import end_of_block, has_ties, mean_and_gap, mean_of
 
 @register_jitable
 def _no_values(order, falling, discount, gain, above, below, within, working):
-    """Leave everything at 0."""
+    """Leave everything at 0, for weights that do not depend on ranks."""
 
 
 @register_jitable
 def _ndcg_values(order, falling, discount, gain, above, below, within, working):
-    """Fill in the mean discount of each block of ties, and the mean gap of its discounts."""
+    """Fill ``above`` with the mean discount of each document's block of equal scores.
+
+    Fill ``within`` with the mean absolute difference of two discounts of the block. ``below``
+    stays.
+    """
     if not has_ties(falling):
         for rank in range(len(order)):
             above[np.uint64(order[rank])] = discount[rank]
@@ -40,7 +44,12 @@ def _ndcg_values(order, falling, discount, gain, above, below, within, working):
 
 @register_jitable
 def _map_values(order, falling, discount, gain, above, below, within, working):
-    """Fill in the expected precision at the document, less the gains of all documents above."""
+    """Fill in the values for MAP.
+
+    ``above`` is the expected precision at the document, less the precisions at all relevant
+    documents above it; ``below`` adds the mean discount of its block, and ``within`` is that of
+    :func:`_map_gap`.
+    """
     start, seen, gained = 0, 0.0, 0.0
     while start < len(order):
         end = end_of_block(start, falling)
@@ -61,7 +70,11 @@ def _map_values(order, falling, discount, gain, above, below, within, working):
 
 @register_jitable
 def _map_block(discount, start, size, relevant, seen, gained):
-    """Return the value of the block to a relevant and another document, and its mean discount."""
+    """Return the value of a block to a relevant document, to another one, and its mean discount.
+
+    The block begins at index ``start``, and ``relevant`` of its ``size`` documents are relevant.
+    Above it stand ``seen`` relevant documents, whose discounts have the sum ``gained``.
+    """
     if size == 1:
         gain = seen * discount[start] - gained
         return gain, gain, discount[start]
@@ -78,7 +91,11 @@ def _map_block(discount, start, size, relevant, seen, gained):
 
 @register_jitable
 def _map_gap(discount, start, size, relevant, seen):
-    """Return the mean change when a relevant and another document of one block swap."""
+    """Return the mean change of MAP's sum if a relevant and another document of a block swap.
+
+    The block begins at index ``start``, and ``relevant`` of its ``size`` documents are relevant;
+    ``seen`` relevant documents stand above it. 0 if all documents of the block are alike.
+    """
     if relevant == 0 or relevant == size:
         return 0.0
     mates = (relevant - 1) / max(size - 2, 1)
@@ -130,10 +147,11 @@ def _mrr_values(order, falling, discount, gain, above, below, within, working):
 
 @register_jitable
 def _first_relevant(discount, start, end, relevant):
-    """Return three expected reciprocal ranks of a block.
+    """Return three expected reciprocal ranks of the block from index ``start`` to ``end``.
 
-    They are those of its first relevant document, of the better one of that and another document
-    that is not relevant, and of its second relevant document.
+    They are ``(first, better, second)``: of its first relevant document; of the better one of that
+    and a document of the block that is not relevant; and of its second relevant document.
+    ``relevant`` is the number of relevant documents of the block; ties are broken at random.
     """
     size = end - start
     here, better, runner_up, above = 0.0, 0.0, 0.0, 0.0
@@ -154,7 +172,12 @@ def _first_relevant(discount, start, end, relevant):
 
 @register_jitable
 def _err_values(order, falling, discount, gain, above, below, within, working):
-    """Fill in the probability that the reader comes so far, over the rank, plus the ERR above."""
+    """Fill in the values for ERR.
+
+    ``above`` is the probability that the user looks at the document, times its discount, plus the
+    ERR of the documents above; ``within`` is the mean difference of it within a block; ``below`` is
+    1 / (1 - gain) of the document, which removes its own stop from that probability.
+    """
     rank_values = working[0]
     start, reach, gained = 0, 1.0, 0.0
     while start < len(order):

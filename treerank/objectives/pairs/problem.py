@@ -24,7 +24,7 @@ from treerank.objectives.pairs.weights import NORMALIZATIONS, PairWeight
 
 @dataclass(frozen=True, eq=False)
 class PairProblem:
-    """Judged documents, and what their pairs cost.
+    """Judged documents, and the loss and weights of their pairs.
 
     Attributes
     ----------
@@ -35,8 +35,8 @@ class PairProblem:
     settings : PairSettings
         Which pairs count, how much, and by which scores.
     typical_size : float
-        Documents of an average query, which is the sum of weights that "equal" gives to each. Parts
-        of the rows keep that of all rows.
+        Documents of an average query, which is the sum of weights that "equal" gives to each query.
+        Subsets of the rows keep that of all rows.
     largest_label : float
         Largest label of all rows, for ERR.
     balance : ndarray of shape (n_documents,) or None
@@ -72,7 +72,7 @@ class PairProblem:
 
     @cached_property
     def n_pairs(self) -> float:
-        """Number of pairs that could count, before weights."""
+        """Number of pairs that could count; a weight of 0 is not considered."""
         if isinstance(self.pairs, GivenPairs):
             return float(len(self.pairs.i))
         ties = (self.groups.sizes.astype(float) ** 2).sum() if self.pairs.ties else 0.0
@@ -80,12 +80,12 @@ class PairProblem:
 
     @cached_property
     def labels(self) -> LabelOrder:
-        """Slots of the documents."""
+        """The documents sorted by query and label, with the partners of each."""
         return LabelOrder.from_labels(self.judgments.y, self.groups, adjacent=self.pairs.adjacent)
 
     @cached_property
     def levels(self) -> np.ndarray:
-        """Level of each slot; only kernels that sum by levels need it."""
+        """Number of the level of each slot, counted through all queries; few kernels need it."""
         start = self.labels.level_start
         return np.repeat(np.arange(len(start) - 1), np.diff(start))
 
@@ -121,12 +121,18 @@ class PairProblem:
 
     @property
     def normalization(self) -> str | None:
-        """What the pair weights of a query are scaled to."""
+        """Key of ``NORMALIZATIONS``: what the pair weights of a query are scaled to.
+
+        None for nothing.
+        """
         return self.settings.query_normalization or ("equal" if self.weight.normalized else None)
 
     @cached_property
     def is_separable(self) -> bool:
-        """Whether a pair weighs the gain of its upper document times its documents' weights."""
+        """Whether a pair's weight is the gain of its upper document times both document weights.
+
+        Then no score changes it, and all pairs of different or of neighboring labels count.
+        """
         return self.weight.separates and self.pairs.is_whole
 
     @cached_property
@@ -139,7 +145,11 @@ class PairProblem:
         return np.add.reduceat(weights.gain * weights.document * partners, labels.indptr[:-1])
 
     def factors(self, total_weight: np.ndarray) -> np.ndarray:
-        """Return the factor of each query, given the sum of its pair weights."""
+        """Return the factor of each query: its weight, times what scales its pair weights.
+
+        ``total_weight`` is the sum of the pair weights of each query; a query where it is 0 is not
+        scaled.
+        """
         scale = NORMALIZATIONS[self.normalization]
         if scale is None:
             return self.judgments.query_weight
@@ -147,14 +157,17 @@ class PairProblem:
         return self.judgments.query_weight * np.where(total_weight > 0, scaled, 1.0)
 
     def discounts(self, name: str, longest: int) -> np.ndarray:
-        """Return the discount of each rank: 1 / log2(1 + rank) for NDCG, 1 / rank for others."""
+        """Return the discount of each rank up to ``longest``; 0 beyond the setting ``k``.
+
+        It is 1 / log2(1 + rank) if ``name`` is "ndcg", otherwise 1 / rank.
+        """
         ranks = np.arange(1, max(longest, 1) + 1)
         discounts = 1 / np.log2(1 + ranks) if name == "ndcg" else 1 / ranks
         return np.where(ranks <= (self.settings.k or len(ranks)), discounts, 0.0)
 
     @cached_property
     def rank_rule(self) -> RankRule:
-        """What turns scores into ranks, and ranks into values."""
+        """Settings by which kernels turn scores into ranks, and ranks into values."""
         discount = self.discounts(self.weight.discount, self.judgments.totals.longest)
         top, k = self.pairs.top, self.settings.k if self.weight.values else None
         reach = min(top or len(discount), k or len(discount))
@@ -165,10 +178,12 @@ class PairProblem:
     def ranking(
         self, scores: np.ndarray, iteration: int, *, single: bool = False
     ) -> tuple[np.ndarray, Ranks, list[tuple[Any, ...]]]:
-        """Return scores of slots, ranks, and the calls that fill both in.
+        """Return ``(x, ranks, calls)``: scores of slots, ranks, and the calls that fill both in.
 
-        A call is a kernel with its arguments, but for the queries that it is for; see
-        :func:`treerank.numerics.threads.in_turn`. Ranks that do not matter stay 0.
+        A call is a tuple of a kernel and its arguments, but for the range of queries that it is
+        for; see :func:`treerank.numerics.threads.in_turn`. Ranks that the weight does not use stay
+        0. ``iteration`` is the key of the noise on scores; ``single`` makes ranks in single
+        precision.
         """
         labels, size, n_queries = self.labels, len(scores), self.groups.n_queries
         x, order, near = np.empty(size), np.empty(size, np.int32), np.zeros(n_queries, np.int32)

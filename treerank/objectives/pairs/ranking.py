@@ -25,21 +25,22 @@ SMALLEST_SPREAD = 1e-280
 
 
 class Ranks(NamedTuple):
-    """The present ranks as weights need them, one entry per slot.
+    """The present ranks as weights need them, one entry per slot unless stated otherwise.
 
     Attributes
     ----------
     order : ndarray
-        Documents of each query by falling score.
-    near : ndarray
-        For each query, the number of documents at the beginning of its order that are within
-        reach or tie with the last one that is.
+        Documents of each query by falling score, counted from the first slot of the query.
+    near : ndarray of shape (n_queries,)
+        For each query, the number of documents at the beginning of its order whose rank is at most
+        ``reach`` of :class:`RankRule`, or that tie with the last of these.
     block : ndarray
         Position in the order at which the document's block of equal scores begins.
     above, below, within : ndarray
         See :mod:`treerank.objectives.pairs.position_values`.
     inside, inside_tie : ndarray
-        Probability of being in the top, and that at least one of two tied documents is.
+        Probability that the document is in the top, and that at least one of two documents of its
+        block is.
     """
 
     order: np.ndarray
@@ -53,7 +54,7 @@ class Ranks(NamedTuple):
 
 
 class RankRule(NamedTuple):
-    """What turns scores into ranks, and ranks into values.
+    """Settings by which kernels turn scores into ranks, and ranks into values.
 
     Attributes
     ----------
@@ -62,11 +63,11 @@ class RankRule(NamedTuple):
     top : int
         Pairs count by the probability that one of the two is among the first ``top``; 0 for all.
     reach : int
-        Pairs of two documents below this rank do not count.
+        Largest rank that matters: pairs of two documents below it do not count.
     smoothing : float
         Scale of the noise on the scores.
     seed : int
-        Key of the noise.
+        Seed of the noise.
     """
 
     discount: np.ndarray
@@ -78,7 +79,11 @@ class RankRule(NamedTuple):
 
 @register_jitable(inline="always")
 def _sort_by_bin(order, key, bins, free):
-    """Sort documents by bin, in their own order within a bin, or leave that if keys are uneven."""
+    """Fill ``order`` with the documents sorted by bin, the highest keys first; stable within a bin.
+
+    Bins have equal width. If the keys are all equal, or range too far, documents keep their own
+    order. ``bins`` and ``free`` are working memory.
+    """
     n, n_bins = len(key), BINS * len(key)
     bottom, top = extent(key)
     for t in range(n):
@@ -105,7 +110,10 @@ def _sort_by_bin(order, key, bins, free):
 
 @register_jitable(inline="always")
 def _insert(order, key, falling):
-    """Sort by insertion, and fill in sorted keys; give up after many moves, and tell so."""
+    """Sort ``order`` by falling ``key`` by insertion, and fill ``falling`` with the sorted keys.
+
+    Return False, with the sort unfinished, after more than 8 moves per document; otherwise True.
+    """
     patience = np.int64(PATIENCE * len(order))
     for t in range(len(order)):
         document, slot = order[t], np.uint64(t)  # unsigned slots need no check
@@ -125,10 +133,11 @@ def _insert(order, key, falling):
 def chance_in_top(
     order: np.ndarray, falling: np.ndarray, top: int, inside: np.ndarray, inside_tie: np.ndarray
 ) -> None:
-    """Fill in the probability of each document to be among the first ``top``.
+    """Fill ``inside`` with the probability of each document to be among the first ``top``.
 
-    Ties are broken at random. ``inside_tie`` is the probability that at least one of two
-    documents of a block is among the first.
+    Ties are broken at random. ``inside_tie`` is the probability that at least one of two documents
+    of the same block is among the first. ``order`` are the documents by falling score, and
+    ``falling`` the sorted scores.
     """
     start = 0
     while start < len(order):
@@ -147,9 +156,18 @@ def chance_in_top(
 def value_kernel(
     fill: Callable[..., Any], truncated: bool, two_sided: bool, single: bool
 ) -> Callable[..., Any]:
-    """Make the kernel that fills in the values of the ranks of sorted queries as wanted.
+    """Return the kernel that fills in the ranks of queries sorted by score.
 
-    In single precision, sums may be reordered. What is not wanted stays as it is.
+    Parameters
+    ----------
+    fill : callable
+        Function of :mod:`~treerank.objectives.pairs.position_values` for one query.
+    truncated : bool
+        Whether to fill in ``inside`` and ``inside_tie``; otherwise they stay as they are.
+    two_sided : bool
+        Whether to fill in ``block``, and clear ``below``.
+    single : bool
+        Whether numbers are in single precision, so that sums may be reordered.
     """
     options = {"nogil": True, "error_model": "numpy", "fastmath": FASTMATH if single else False}
 
@@ -180,7 +198,7 @@ def value_kernel(
 
 @register_jitable(inline="always")
 def longest_query(indptr: np.ndarray, first: int, last: int) -> int:
-    """Return the number of documents of the longest of some queries."""
+    """Return the largest number of documents of the queries ``first`` to ``last``."""
     longest = 0
     for q in range(first, last):
         if indptr[q + 1] - indptr[q] > longest:
@@ -198,7 +216,7 @@ def _clear(above, within, below, two_sided):
 
 @register_jitable(inline="always")
 def _count_near(falling, reach):
-    """Count the documents within reach, and those that tie with the last one that is."""
+    """Return how many documents have a rank of at most ``reach``, or tie with the last of these."""
     near = reach if reach < len(falling) else len(falling)
     while 0 < near < len(falling) and falling[near] == falling[near - 1]:
         near += 1
@@ -207,7 +225,7 @@ def _count_near(falling, reach):
 
 @register_jitable(inline="always")
 def _number_blocks(order, falling, block):
-    """Fill in for each document where its block of equal scores begins."""
+    """Fill ``block`` with the index in ``order`` at which each document's block of ties begins."""
     start = 0
     while start < len(order):
         end = end_of_block(start, falling)
@@ -225,10 +243,11 @@ def sort_queries(
     order: np.ndarray,
     falling: np.ndarray,
 ) -> None:
-    """Fill in the order of each query in which its keys fall, and the sorted keys.
+    """Fill ``order`` with the documents of each query by falling key, ``falling`` with the keys.
 
-    The documents are put into ``BINS`` times as many bins of equal width, and then sorted by
-    insertion. Keys that are too uneven for bins are sorted by merging.
+    The queries are ``first`` to ``last``; documents are counted from the first slot of the query.
+    They are put into ``BINS`` times as many bins of equal width, and then sorted by insertion. Keys
+    that are too uneven for bins are sorted by merging.
     """
     longest = longest_query(indptr, first, last)
     bins, free = np.empty(longest, np.uint32), np.empty(BINS * longest, np.uint32)
@@ -254,7 +273,11 @@ def add_noise(
     rule: RankRule,
     keys: np.ndarray,
 ) -> None:
-    """Fill ``keys`` with the scores plus the noise of this iteration."""
+    """Fill ``keys`` with the scores ``x`` plus Gumbel noise times ``rule.smoothing``.
+
+    ``names`` are the random-number keys of the documents; with the seed and ``iteration`` they
+    determine the noise. The queries are ``first`` to ``last``.
+    """
     state = stream(rule.seed, iteration)
     for t in range(indptr[first], indptr[last]):
         keys[t] = x[t] + rule.smoothing * gumbel(state, names[t])

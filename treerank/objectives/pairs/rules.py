@@ -62,7 +62,7 @@ class Pairs:
         return not (self.is_listed or self.ties or self.top)
 
     def taking(self, rows: np.ndarray) -> "Pairs":
-        """Return the rule for the given rows alone."""
+        """Return the rule for the given rows alone; it does not depend on rows."""
         del rows
         return self
 
@@ -109,7 +109,11 @@ class GivenPairs(Pairs):
 
     @classmethod
     def from_table(cls, table: Any, groups: QueryGroups) -> "GivenPairs":
-        """Check a table with the columns i, j, weight (default 1) and target (default 1)."""
+        """Return the pairs of a table with the columns i, j, weight and target, both 1 by default.
+
+        Refuses rows that do not exist, pairs of one row or of two queries, and weights or targets
+        out of range.
+        """
         table = as_numbers("given_pairs", table)
         if table.ndim != 2 or not 2 <= table.shape[1] <= 4:
             raise ValueError(
@@ -150,7 +154,10 @@ class GivenPairs(Pairs):
 
 
 def rule_or_given(pairs: str | Pairs | None, pair_list: GivenPairs | None) -> str | Pairs | None:
-    """Return given pairs if there are any, else the rule, which is None for all pairs."""
+    """Return given pairs if there are any, else the rule; "all" becomes None.
+
+    Refuses given pairs together with a rule other than None and "all".
+    """
     if isinstance(pairs, str) and pairs == "all":
         pairs = None
     if pair_list is not None and pairs is not None:

@@ -24,7 +24,7 @@ Normalization = Annotated[str | None, Rule.one_of(NORMALIZATIONS)]
 
 @dataclass(frozen=True, kw_only=True)
 class PairSettings:
-    r"""What only losses over pairs look at.
+    r"""Settings that pair losses read, and no others.
 
     Parameters
     ----------

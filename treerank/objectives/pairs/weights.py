@@ -79,7 +79,10 @@ def _label_steps(y, groups, options):
 
 
 def _over_ideal_dcg(y, groups, options):
-    """Return gains over the largest DCG@k of their query; y is sorted within queries."""
+    """Return the gain of each label divided by the largest DCG@k of its query, or 0 if that is 0.
+
+    ``y`` ascends within each query. ``options`` is a ``PairProblem``.
+    """
     gains = label_gains(y, options.settings.gain)
     ranks = groups.sizes.repeat(groups.sizes) - 1 - groups.positions  # best label first
     ideal = np.add.reduceat(
@@ -100,7 +103,10 @@ def _relevant(y, groups, options):
 
 
 def _stop_probability(y, groups, options):
-    """Return the probability that a document satisfies the reader, which is below 1."""
+    """Return the probability that a document satisfies the user: gain / (largest gain + 1).
+
+    It is kept below 1 in single precision.
+    """
     largest = label_gains([options.largest_label], options.settings.gain)
     return np.minimum(label_gains(y, options.settings.gain) / (largest + 1), BELOW_ONE)
 
@@ -168,7 +174,7 @@ PAIR_WEIGHTS = {
 
 
 def get_pair_weight(weight: str | PairWeight) -> PairWeight:
-    """Return the pair weight of a name; the function of one of the user's own is compiled."""
+    """Return the pair weight of a name, or a ``PairWeight`` with its ``of_pair`` compiled."""
     resolved: PairWeight = by_name("weight", weight, PAIR_WEIGHTS, PairWeight)
     is_builtin = any(resolved.of_pair is ours.of_pair for ours in PAIR_WEIGHTS.values())
     return resolved if is_builtin else replace(resolved, of_pair=_compiled(resolved.of_pair))
