@@ -287,6 +287,19 @@ def test_sparse_features_are_searched_with_a_validation_set():
     np.testing.assert_array_equal(sparse, dense)
 
 
+def test_ids_among_the_features_of_a_frame_are_refused_before_any_fit():
+    class Never(TreeDirectRanker):
+        def fit(self, *args, **kwargs):
+            raise AssertionError("fitted")
+
+    labels, queries = np.arange(3000) % 3, np.arange(3000) // 30
+    ids = [f"p{row}" for row in range(3000)]
+    for frame_of in (pd.DataFrame, pl.DataFrame):
+        frame = frame_of({"bm25": labels + 1.0, "passage": ids})
+        with pytest.raises(ValueError, match="Column 'passage' of X must not be text of that many"):
+            compare({"a": Never(), "b": Never()}, (frame, labels, queries), cv=2)
+
+
 def test_a_ranker_that_always_fails_is_a_row_of_its_own():
     rankers = {"none": Weigher(weight=0.0), "first": Weigher()}
     with pytest.warns(UserWarning, match="none failed on split"):

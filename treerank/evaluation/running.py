@@ -19,6 +19,7 @@ from sklearn.utils import get_tags
 
 from treerank.checks import MAX_SEED, check_count, has_methods, naming, quote, warn_user
 from treerank.datasets.folds import Split
+from treerank.documents.columns import Columns, as_frame
 from treerank.documents.labels import are_judged
 from treerank.documents.ranking_data import RankingData
 from treerank.documents.reading import accepted_by
@@ -166,6 +167,8 @@ def compare(
         refuse_lost_ids(by_name)
     _check_human_labels(splits, by_name)
     _check_training_sets(splits, unfitted)
+    if not isinstance(data, str | Path):
+        _check_columns(splits[0], unfitted)
     _check_labels(splits[0].labels, unfitted, grid)
     searches = {name: Search(g, first_metric, inner_cv) for name, g in (grid or {}).items()}
     folder = None if store is None else Store(Path(store))
@@ -410,6 +413,15 @@ def refuse_lost_ids(metrics: Mapping[str, Any]) -> None:
                 f"qid must be all text, all numbers or all tuples for {name!r}, which looks "
                 "up the number of relevant documents by it; got ids of several types, or others."
             )
+
+
+def _check_columns(split, rankers):
+    """Refuse a data frame with columns that no ranker of this package reads, such as ids."""
+    if any(isinstance(ranker, Ranker) for ranker in rankers.values()):
+        X = split.split().train.X
+        if as_frame(X) is not None:
+            with warnings.catch_warnings(action="ignore"):  # each fit will warn
+                Columns.of(X)
 
 
 def _check_human_labels(splits, metrics):
