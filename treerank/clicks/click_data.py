@@ -19,9 +19,10 @@ from treerank.parameters import check_arguments
 
 
 def features_of(items: Items, features: Any, *, query: str, document: str) -> Any:
-    """Return the features of items; a missing or duplicate item in the table is an error.
+    """Return the rows of a table of features that belong to items, in their order.
 
-    ``features``, ``query`` and ``document`` are as in :func:`count_data`.
+    ``features``, ``query`` and ``document`` are as in :func:`count_data`. Refuses items without a
+    row, and a table with duplicate items.
     """
     X, table_items = _features_and_items(features, query, document)
     rows = table_items.rows_of(items)
@@ -39,7 +40,7 @@ def features_of(items: Items, features: Any, *, query: str, document: str) -> An
 
 
 def _features_and_items(features: Any, query: str, document: str) -> tuple[Any, Items]:
-    """Return the features of a table, and the items of its rows."""
+    """Return ``(X, items)``: the features of a table, and query and document of each row."""
     if isinstance(features, tuple) and len(features) == 3:
         X, *ids = features
         X = X.tocsr() if issparse(X) else X
@@ -67,7 +68,7 @@ def _features_and_items(features: Any, query: str, document: str) -> tuple[Any, 
 
 
 def _unique_items(query: np.ndarray, document: np.ndarray) -> Items:
-    """Return the items of the rows of a table; duplicates are an error."""
+    """Return the items of the rows of a table; refuse duplicates."""
     items = Items(query, document)
     seen: set[Any] = set()
     for row, pair in enumerate(items.pairs()):

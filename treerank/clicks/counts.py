@@ -134,7 +134,11 @@ class ClickCounts(Shown):
     def of_impressions(
         cls, item: np.ndarray, slot: np.ndarray, clicked: np.ndarray, items: Items, n_slots: int
     ) -> Self:
-        """Sum impressions, given as items, slots and clicks."""
+        """Count impressions and clicks, from one entry per impression.
+
+        ``item``, ``slot`` and ``clicked`` are the item's number, the position from 0 and whether it
+        was clicked.
+        """
         ordered = np.sort(2 * (item.astype(np.int64) * n_slots + slot) + clicked)  # click: last bit
         starts = np.flatnonzero(np.diff(ordered >> 1, prepend=-1))
         impressions = np.diff(starts, append=len(ordered)).astype(np.int32)
@@ -146,7 +150,7 @@ class ClickCounts(Shown):
         return self
 
     def of_items(self, items: np.ndarray) -> Self:
-        """Return the counts of the given items only, numbered in the given order."""
+        """Return the counts of the given items only; item ``items[i]`` gets the number ``i``."""
         new_number = np.full(len(self.items), -1, dtype=np.int32)
         new_number[items] = np.arange(len(items), dtype=np.int32)
         kept = np.flatnonzero(new_number[self.item] >= 0)
@@ -156,12 +160,18 @@ class ClickCounts(Shown):
         return type(self)(item, *numbers, self.items.taking(items), self.n_slots)
 
     def without_gaps(self) -> tuple[Self, np.ndarray]:
-        """Return the counts without slots that were never shown, and the slots that were."""
+        """Return ``(counts, slots)``: counts with slots renumbered, and their old slots.
+
+        Slots that were never shown are left out.
+        """
         slots, slot = np.unique(self.slot, return_inverse=True)
         return replace(self, slot=slot.astype(np.int32), n_slots=len(slots)), slots
 
     def canonical_order(self, X: Any) -> QueryGroups:
-        """Return the order of the items that depends on their features and counts alone."""
+        """Return the items grouped by query, in an order that depends on features and counts alone.
+
+        ``X`` are the features of the items.
+        """
         by_item = QueryGroups(None, np.append(0, np.cumsum(np.bincount(self.item))))
         numbers = np.column_stack([self.slot, self.shown, self.clicked]).astype(np.float64)
         counted = group_hashes(row_hashes(numbers), by_item)
@@ -169,16 +179,19 @@ class ClickCounts(Shown):
         return canonical_order(X, queries, self.by_item(self.clicked), counted)[0]
 
     def by_item(self, values: np.ndarray) -> np.ndarray:
-        """Sum values by item."""
+        """Return the sum of ``values``, one per count, for each item."""
         return np.bincount(self.item, values, minlength=len(self.items))
 
     def by_slot(self, values: np.ndarray) -> np.ndarray:
-        """Sum values by slot."""
+        """Return the sum of ``values``, one per count, for each slot."""
         return np.bincount(self.slot, values, minlength=self.n_slots)
 
 
 def spread(values: np.ndarray, slots: np.ndarray) -> np.ndarray:
-    """Return values at their ascending slots, and NaN at slots that were never shown."""
+    """Return an array by slot, up to the last of ``slots``: ``values`` there, and NaN elsewhere.
+
+    ``slots`` are the ascending slots at which documents were shown.
+    """
     by_slot = np.full(slots[-1] + 1, np.nan)
     by_slot[slots] = values
     return by_slot
@@ -191,10 +204,23 @@ def shown_documents(
     clicked: np.ndarray,
     weight: np.ndarray | None = None,
 ) -> tuple[np.ndarray, ClickCounts]:
-    """Return the first row of each document, and the click counts of the documents.
+    """Return ``(rows, counts)``: the first row of each document, and the click counts.
 
     Rows of one query with equal features are the same document, since no ranker can distinguish
-    them; ``features`` are the :func:`~treerank.documents.canonical_order.row_hashes` of the rows.
+    them.
+
+    Parameters
+    ----------
+    features : ndarray of shape (n_rows,)
+        The :func:`~treerank.documents.canonical_order.row_hashes` of the rows.
+    groups : QueryGroups
+        Queries of the rows.
+    position : ndarray of shape (n_rows,)
+        Position at which each row was shown, from 1.
+    clicked : ndarray of shape (n_rows,)
+        Clicks, 0 or 1.
+    weight : ndarray of shape (n_rows,), default=None
+        Number of impressions that each row stands for; None is 1.
     """
     query = groups.codes
     order = np.lexsort((features, query))

@@ -41,9 +41,21 @@ def jackknife_errors(
     n_groups: int,
     rng: np.random.RandomState,
 ) -> np.ndarray:
-    """Return jackknife standard errors, over groups of sessions drawn at random.
+    """Return jackknife standard errors of estimates, over groups of sessions drawn at random.
 
-    ``estimate`` takes the weight of each session, 0 or 1, and returns the estimates.
+    Parameters
+    ----------
+    estimate : callable
+        ``estimate(weights)`` takes the weight of each session, 0 or 1, and returns an array.
+    n_sessions, n_groups : int
+        Number of sessions, and of the groups of which one after the other is left out.
+    rng : RandomState
+        Draws the groups.
+
+    Returns
+    -------
+    ndarray
+        Standard error of each estimate.
     """
     group = rng.permutation(n_sessions) % n_groups
     estimates = [estimate((group != g).astype(np.int64)) for g in range(n_groups)]
@@ -53,7 +65,13 @@ def jackknife_errors(
 def confidence_interval(
     value: float, error: float, n_groups: int, level: float, *, is_amount: bool
 ) -> Interval:
-    """Return the confidence interval of an estimate; it is skewed for nonnegative amounts."""
+    """Return the confidence interval of an estimate, by the t-distribution.
+
+    ``error`` is the standard error, by a jackknife of ``n_groups`` groups. The interval is
+    symmetric, but for an estimate above 0 with ``is_amount``, which cannot be negative: then it is
+    symmetric in logarithms, with its upper end growing linearly once the half width exceeds the
+    estimate.
+    """
     half_width = float(stats.t.ppf((1 + level) / 2, n_groups - 1)) * error
     if is_amount and value > 0:
         ratio = half_width / value
@@ -99,7 +117,7 @@ class LogEvaluation(Shown):
     is_difference: bool = False
 
     def chart(self) -> Intervals:
-        """Return the estimates with their intervals, as :meth:`plot` shows them."""
+        """Return the estimates with their intervals as a chart, which :meth:`plot` draws."""
         ends = [interval.ends for interval in self.estimates.values()]
         label = f"{self.reward} per session" + ", minus the baseline" * self.is_difference
         reference = 0.0 if self.is_difference else None
@@ -258,12 +276,16 @@ def evaluate_from_log(
 
 
 def _without(gaps: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """Return values of positions without those at which the log shows no document."""
+    """Return values by position without the positions ``gaps``, which show no document."""
     return np.delete(values, gaps[gaps < len(values)])
 
 
 class _LogSums:
-    """Sums over weighted sessions of a log, by candidate document."""
+    """Sums over weighted sessions of a log, by candidate document.
+
+    It is made from the log, the candidates, the predicted relevance of each candidate or None, and
+    the logged probability of each impression or None.
+    """
 
     def __init__(self, log, candidates, relevance, policy):
         document = candidates.rows_of(log.items)[log.item]
@@ -316,7 +338,10 @@ class _LogSums:
         return DocumentStatistics(*counted, self.relevance, *matched)
 
     def effective_sample_size(self, statistics: DocumentStatistics, theta: np.ndarray) -> float:
-        """Return Kish's effective sample size, in sessions."""
+        """Return Kish's effective sample size, in sessions, by the inverse propensity weights.
+
+        ``statistics`` are those of all sessions, and ``theta`` the propensities of positions.
+        """
         ratio = np.abs(statistics.reward * statistics.ips_weight)
         impression_weight = ratio[self.document] * theta[self.position]
         weight = np.bincount(self.session, impression_weight, len(self.query_of_session))
@@ -324,7 +349,10 @@ class _LogSums:
 
 
 def _check_policy(log: ClickLog) -> np.ndarray | None:
-    """Return the logged probability of each impression, or ``None`` if the log has none."""
+    """Return the logged probability of each impression, or None if the log has none.
+
+    Refuses probabilities that are not above 0 and at most 1.
+    """
     if _PROPENSITY not in log.extra:
         return None
     values = check_column(f"extra[{_PROPENSITY!r}]", log.extra[_PROPENSITY])
@@ -341,7 +369,10 @@ def _check_policy(log: ClickLog) -> np.ndarray | None:
 
 
 def _queries(log: ClickLog, candidates: Items) -> tuple[np.ndarray, np.ndarray]:
-    """Return codes of the queries of candidates and of sessions."""
+    """Return ``(codes of the candidates' queries, codes of the sessions' queries)``.
+
+    Equal queries have equal codes. Refuses candidates of which no query is in the log.
+    """
     if {*log.query.tolist()}.isdisjoint(candidates.query.tolist()):
         rule = "candidates must be of queries of the log; got none of them, but such as"
         raise ValueError(f"{rule} {candidates.quote(0)}.")

@@ -34,14 +34,17 @@ class Items(Shown):
 
     @classmethod
     def of_rows(cls, query: np.ndarray, document: np.ndarray) -> tuple[Self, np.ndarray]:
-        """Return the unique, sorted items of the rows of a table, and the item of each row."""
+        """Return ``(items, item)``: the unique, sorted items, and the item number of each row."""
         codes = QueryGroups.from_qid(query).codes, QueryGroups.from_qid(document).codes
         pair = codes[0] * (codes[1].max() + 1) + codes[1]
         first, item = np.unique(pair, return_index=True, return_inverse=True)[1:]
         return cls(query[first], document[first]), item
 
     def checked(self, name: str) -> Self:
-        """Return the items with ids as arrays; duplicates are an error."""
+        """Return the items with ids as arrays; refuse duplicates.
+
+        ``name`` is the name of the argument in messages.
+        """
         query = check_ids(f"{name}.query", self.query)
         items = type(self)(query, check_ids(f"{name}.document", self.document, len(query)))
         if len(set(items.pairs())) < len(items):
@@ -57,14 +60,14 @@ class Items(Shown):
         return column_table(f"{counted(len(self), 'item')}.", columns)
 
     def rows_of(self, items: "Items") -> np.ndarray:
-        """Return the row in which each of the given items stands here, or -1."""
+        """Return, for each of the given items, its row number in these items, or -1."""
         if items is self:
             return np.arange(len(self))
         row_of = {pair: row for row, pair in enumerate(self.pairs())}
         return np.array([row_of.get(pair, -1) for pair in items.pairs()], dtype=np.int64)
 
     def pairs(self) -> Iterator[tuple[Any, Any]]:
-        """Return the items as tuples (query, document)."""
+        """Return an iterator of the items as tuples (query, document)."""
         return zip(self.query.tolist(), self.document.tolist(), strict=True)
 
     def taking(self, rows: np.ndarray | slice) -> Self:

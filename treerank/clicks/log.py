@@ -201,12 +201,12 @@ class ClickLog(Shown):
 
     @property
     def n_positions(self) -> int:
-        """Last position of any session."""
+        """Largest position of any impression."""
         return int(self.position[-1])
 
     @cached_property
     def query(self) -> np.ndarray:
-        """Query of each session, to split sessions into training and test by."""
+        """Query of each session, for example to split sessions by query."""
         first = np.unique(self.session, return_index=True)[1]
         return self.items.query[self.item[first]]
 
@@ -225,7 +225,8 @@ class ClickLog(Shown):
     def taking(self, sessions: np.ndarray) -> Self:
         """Return the sessions of the given numbers, which may repeat, as in a bootstrap.
 
-        All items stay, so items have the same numbers as in the whole log.
+        Their order is by number. All items stay, so items have the same numbers as in the whole
+        log.
         """
         chosen = np.sort(sessions)  # which puts the longest first
         by_session = np.argsort(self.session, kind="stable")

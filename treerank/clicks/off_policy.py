@@ -81,36 +81,40 @@ class DocumentStatistics(NamedTuple):
 
 
 def ips(statistics: DocumentStatistics) -> np.ndarray:
-    """Inverse propensity scoring: clicks over mean exposure. Unbiased, with high variance."""
+    """Return clicks over mean exposure: inverse propensity scoring, unbiased with high variance."""
     return statistics.ips_weight * statistics.clicks
 
 
 def self_normalized(statistics: DocumentStatistics) -> np.ndarray:
-    """Self-normalized IPS: clipped IPS, scaled so that counted exposure matches the sessions."""
+    """Return clipped IPS estimates, scaled so that the exposure counted matches the sessions."""
     weight = statistics.clipped_ips_weight
     normalization = _normalization(statistics, weight * statistics.exposure)
     return weight * statistics.clicks * normalization
 
 
 def doubly_robust(statistics: DocumentStatistics) -> np.ndarray:
-    """Doubly robust: predicted relevance, plus clipped IPS of the clicks it does not predict."""
+    """Return predicted relevance in all sessions, plus clipped IPS of residual clicks."""
     predicted = statistics.predicted_relevance
     residual_clicks = statistics.clicks - predicted * statistics.exposure
     return statistics.n_sessions * predicted + statistics.clipped_ips_weight * residual_clicks
 
 
 def policy_ips(statistics: DocumentStatistics) -> np.ndarray:
-    """IPS by the logging policy: clicks where both rankings agree, over logged probability."""
+    """Return clicks where both rankings agree, divided by logged probability and propensity."""
     return statistics.matched_clicks
 
 
 def policy_self_normalized(statistics: DocumentStatistics) -> np.ndarray:
-    """Self-normalized form of :func:`policy_ips`."""
+    """Return :func:`policy_ips`, scaled so that the matched impressions match the sessions."""
     return policy_ips(statistics) * _normalization(statistics, statistics.matched_impressions)
 
 
 def _normalization(statistics: DocumentStatistics, counted_sessions: np.ndarray) -> float:
-    """Return the ratio of the reward-weighted sessions in the log to those that were counted."""
+    """Return the ratio of the reward-weighted sessions in the log to those that were counted; or 0.
+
+    ``counted_sessions`` are the sessions of each document as the weights of an estimator count
+    them.
+    """
     counted = float((statistics.reward * counted_sessions).sum())
     logged = float((statistics.reward * statistics.n_sessions).sum())
     return logged / counted if counted != 0 else 0.0
@@ -135,7 +139,7 @@ REWARDS: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
 
 
 def rewards_of_positions(reward: Any, propensities: np.ndarray) -> np.ndarray:
-    """Return the reward of each position, given by name or as an array."""
+    """Return the reward of each position, of a name of ``REWARDS`` or an array of rewards."""
     if not isinstance(reward, str):
         return check_column("reward", reward)
     check_choice("reward", reward, REWARDS)
@@ -169,7 +173,7 @@ class Ranking:
     def of(
         cls, name: str, scores: ArrayLike, candidates: Items, position_rewards: np.ndarray
     ) -> Self:
-        """Return the ranking by scores."""
+        """Return the ranking of the candidates by scores; ``name`` is the argument in messages."""
         scores = check_column(name, scores, len(candidates))
         groups = QueryGroups.from_qid(candidates.query)
         best_first = np.lexsort((-scores, groups.codes))
@@ -179,7 +183,7 @@ class Ranking:
         return cls(position_rewards, *order, np.zeros(len(scores))).rewarded(position_rewards)
 
     def rewarded(self, position_rewards: np.ndarray) -> Self:
-        """Return the same ranking with other rewards of positions."""
+        """Return the same ranking with other rewards of positions, and so of documents."""
         earned = np.append(position_rewards, 0.0)[np.minimum(self.position, len(position_rewards))]
         reward = np.empty(len(earned))
         means = np.bincount(self.tie, earned) / np.bincount(self.tie)
@@ -189,7 +193,8 @@ class Ranking:
     def share_at(self, document: np.ndarray, position: np.ndarray) -> np.ndarray:
         """Return the share of its reward that each document earns at a position (from 0).
 
-        It is 0 or 1, except with tied scores.
+        ``document`` are rows of candidates, and ``position`` has an entry for each. The share is 0
+        or 1, except with tied scores.
         """
         sizes = np.bincount(self.tie)
         tie = np.empty_like(self.tie)

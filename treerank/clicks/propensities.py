@@ -48,7 +48,7 @@ class Propensities(np.ndarray):
         return np.array(values, dtype=np.float64).view(cls)
 
     def chart(self) -> Curves:
-        """Return the propensity of each position, as :meth:`plot` shows it."""
+        """Return the propensity of each position as a chart, which :meth:`plot` draws."""
         values = np.asarray(self).ravel()
         curve = Curve("propensity", np.arange(1, len(values) + 1), values)
         y, title = "examination propensity", "Position bias"
@@ -113,7 +113,10 @@ def estimate_propensities(log: ClickLog | ClickCounts) -> Propensities:
 
 
 def _most_likely(counts: ClickCounts, propensities: np.ndarray) -> np.ndarray:
-    """Return the maximum likelihood propensities, starting from given ones."""
+    """Return the maximum likelihood propensities by slot, relative to the first slot.
+
+    ``propensities`` are those from which the iteration starts.
+    """
     clicks_of_item = counts.by_item(counts.clicked)
     clicks = counts.by_slot(counts.clicked)
     for _ in range(_MAX_ITER):
@@ -132,7 +135,15 @@ def _most_likely(counts: ClickCounts, propensities: np.ndarray) -> np.ndarray:
 
 
 class SessionPropensities:
-    """Propensities of weighted sessions of a log, estimated unless they are given."""
+    """Propensities of a log in which sessions may have weights.
+
+    They are estimated from the weighted sessions, unless ``propensities`` are given.
+
+    Attributes
+    ----------
+    all_sessions : ndarray of shape (n_positions,)
+        Propensities of the whole log; NaN at positions that show no document.
+    """
 
     def __init__(self, log: ClickLog, propensities: Any) -> None:
         self.log, self.is_given = log, propensities is not None
@@ -146,7 +157,7 @@ class SessionPropensities:
         self.row = np.searchsorted(key, log.item.astype(np.int64) * self.counts.n_slots + slot)
 
     def of(self, session_weights: np.ndarray) -> np.ndarray:
-        """Return the propensities estimated from weighted sessions."""
+        """Return the propensities estimated from sessions with these weights, or the given ones."""
         if self.is_given or (session_weights == 1).all():
             return self.all_sessions
         weight, n = session_weights[self.log.session], len(self.counts.item)
@@ -158,9 +169,10 @@ class SessionPropensities:
 
 
 def check_propensities(propensities: Any, is_shown: np.ndarray) -> np.ndarray:
-    """Return given propensities; they must be above 0 and at most 1.
+    """Return given propensities, one for each entry of ``is_shown``; further ones are left out.
 
-    NaN (unknown) is allowed for positions that show no documents (``is_shown`` is false).
+    Refuses values that are not above 0 and at most 1. NaN (unknown) is allowed for positions that
+    show no documents (``is_shown`` is false).
     """
     values, n = check_values("propensities", propensities), len(is_shown)
     wrong = (values <= 0) | (values > 1)
@@ -177,7 +189,7 @@ def check_propensities(propensities: Any, is_shown: np.ndarray) -> np.ndarray:
 
 
 def _check_clicked(counts: ClickCounts) -> None:
-    """Refuse positions whose documents are never clicked."""
+    """Refuse counts with a position that shows documents and has no click."""
     is_shown, clicks = counts.by_slot(counts.shown) > 0, counts.by_slot(counts.clicked)
     without = np.flatnonzero(is_shown & (clicks == 0))
     if len(without):
@@ -188,7 +200,7 @@ def _check_clicked(counts: ClickCounts) -> None:
 
 
 def _warn_of_fixed_rankings(counts: ClickCounts) -> None:
-    """Warn where hardly any document changes its position."""
+    """Warn if under 10 % of impressions are of documents that were shown at several positions."""
     moved = np.bincount(counts.item, minlength=len(counts.items)) > 1
     share = (counts.shown * moved[counts.item]).sum() / counts.shown.sum()
     if share < _LEAST_MOVED and counts.n_slots > 1:

@@ -64,7 +64,8 @@ _LOG_SHAPES = (-4.0, 8.0)
 def gamma_shape(clicks: np.ndarray, expected: np.ndarray) -> float:
     """Return the maximum likelihood shape of Gamma factors of mean 1 on expected clicks.
 
-    A Gamma prior of shape a weighs as much as a expected clicks.
+    ``clicks`` are Poisson with mean ``factor * expected``, one factor per entry. A prior of shape
+    ``a`` weighs as much as ``a`` expected clicks.
 
     Examples
     --------
@@ -189,7 +190,7 @@ class ClickRelevance(BaseEstimator):
         return self._fit(counts, X, check_features(self, X, reset=True))
 
     def fit_counts(self, counts: ClickCounts, documents: Rows) -> Self:
-        """Estimate the relevance of counted items from checked documents."""
+        """Estimate the relevance of counted items; ``documents`` are their features, checked."""
         check_parameters(self)
         X = documents.array()
         if issparse(X) and not reads_sparse(new_part(self.feature_part)):
@@ -237,7 +238,10 @@ class ClickRelevance(BaseEstimator):
         return RankingData(self.X_, np.log2(1 + self.relevance_ / mean), self.items_.query)
 
     def _position_effects(self, counts: ClickCounts) -> tuple[np.ndarray, np.ndarray]:
-        """Return the propensity of each position, and the probability of a click by trust."""
+        """Return ``(propensities, trust)`` by position.
+
+        Trust is the probability of a click by trust.
+        """
         no_trust = np.zeros(counts.n_slots)
         if self.propensities is not None:
             if self.trust:
@@ -260,7 +264,16 @@ class ClickRelevance(BaseEstimator):
 
 
 def _posterior(predicted, clicks, exposure, query):
-    """Return predicted rates, their posterior means given clicks, and the shapes of the priors."""
+    """Update the predicted click rates of documents by their clicks.
+
+    ``exposure`` and ``query`` are the exposure and the query number of each document.
+
+    Returns
+    -------
+    tuple
+        ``(predicted, relevance, (query_shape, document_shape))``: predictions scaled to the number
+        of clicks, their posterior means, and the shapes of the Gamma priors.
+    """
     predicted = predicted * clicks.sum() / (exposure * predicted).sum()
     expected = exposure * predicted
     query_clicks, query_expected = np.bincount(query, clicks), np.bincount(query, expected)

@@ -54,7 +54,7 @@ class ClickShares(ListwiseLoss):
     """
 
     def check_labels(self, y: np.ndarray) -> None:
-        """Refuse negative rates."""
+        """Refuse negative labels, which are click rates."""
         refuse_where(y < 0, y, "y must be at least 0 as a rate")
 
     def prepared(self, lists: ListwiseObjective) -> tuple[np.ndarray, np.ndarray]:
@@ -65,7 +65,7 @@ class ClickShares(ListwiseLoss):
     def over_queries(
         self, lists: ListwiseObjective, scores: np.ndarray, iteration: int
     ) -> QueryLosses:
-        """Return the negative log likelihood of each query and its derivatives."""
+        """Return the negative log likelihood of each query, and the derivatives by document."""
         log_exposure, clicks = lists.prepared
         return cross_entropy(scores + log_exposure, clicks, lists.groups.indptr)
 
@@ -73,8 +73,11 @@ class ClickShares(ListwiseLoss):
 class CrossFittedObjective:
     """An objective with one output per bag, each of which is trained on the bag's queries alone.
 
-    ``best_scores`` are the out-of-fold scores: of each row, the score by the output that was not
-    trained on it, at the best iteration so far.
+    Attributes
+    ----------
+    best_scores : ndarray of shape (n_rows,)
+        Out-of-fold scores at the best iteration so far: the score of each row by the output that
+        was not trained on it.
     """
 
     def __init__(self, objective: Objective, bags: Sequence[Bag]) -> None:
@@ -85,7 +88,10 @@ class CrossFittedObjective:
         self._kept = [taken(objective, bag.kept) for bag in bags]
 
     def derivatives(self, scores: np.ndarray, *, iteration: int = 0) -> Derivatives:
-        """Return gradient and hessian; rows outside the bag of an output have 0."""
+        """Return gradient and hessian in the shape of ``scores``, which have a column per bag.
+
+        Rows outside the bag of an output have 0.
+        """
         gradient, hessian = np.zeros((2, len(scores), self.n_outputs))
         columns = scores.reshape(gradient.shape)
         for k, (bag, kept) in enumerate(zip(self.bags, self._kept, strict=True)):
@@ -94,7 +100,7 @@ class CrossFittedObjective:
         return gradient.reshape(scores.shape), hessian.reshape(scores.shape)
 
     def negative_loss(self, scores: np.ndarray) -> float:
-        """Return the negative loss of the out-of-fold scores."""
+        """Return the negative loss of the out-of-fold scores, and keep the best of these."""
         out_of_fold = np.empty(len(scores))
         for k, bag in enumerate(self.bags):
             out_of_fold[bag.left_out] = scores.reshape(-1, self.n_outputs)[bag.left_out, k]
@@ -127,7 +133,21 @@ def out_of_fold_scores(
     bags: list[Bag],
     rng: np.random.RandomState,
 ) -> np.ndarray:
-    """Return the score of each row by the fit that was not trained on its query."""
+    """Return the score of each row by the fit that was not trained on its query.
+
+    Parameters
+    ----------
+    feature_part : str, feature part or None
+        Model to fit; None is regularized trees, of which all folds are fitted at once.
+    rows : Rows
+        Documents.
+    objective : Objective
+        Objective over all rows.
+    bags : list of Bag
+        Rows kept and left out by each fold.
+    rng : RandomState
+        Source of the seeds.
+    """
     if feature_part is None:
         folds = CrossFittedObjective(objective, bags)
         part = new_part(None).set_params(random_state=rng)

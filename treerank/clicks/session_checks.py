@@ -15,7 +15,10 @@ def check_clicks(click: object, n_rows: int | None = None) -> np.ndarray:
 
 
 def check_impressions(impressions: object, clicked: object) -> tuple[np.ndarray, np.ndarray]:
-    """Return checked numbers of impressions and of clicks."""
+    """Return checked numbers of impressions and of clicks, two arrays.
+
+    Refuses numbers that are not whole, fewer than 1 impression, and more clicks than impressions.
+    """
     n_shown = check_column("shown", impressions)  # type: ignore[arg-type]
     clicks = check_column("clicked", clicked)  # type: ignore[arg-type]
     no_count = (n_shown != np.floor(n_shown)) | (n_shown < 1)
@@ -26,7 +29,7 @@ def check_impressions(impressions: object, clicked: object) -> tuple[np.ndarray,
 
 
 def check_one_query(query: np.ndarray, groups: QueryGroups, session: np.ndarray) -> None:
-    """Refuse a session of two queries."""
+    """Refuse rows of one session, by ``groups``, with two queries."""
     wrong = query != groups.first_of(query)[groups.codes]
     if wrong.any():
         row = int(np.argmax(wrong))
@@ -38,7 +41,10 @@ def check_one_query(query: np.ndarray, groups: QueryGroups, session: np.ndarray)
 
 
 def check_log_positions(position: np.ndarray, first_position: int) -> None:
-    """Check positions, which count from 1 here, and from ``first_position`` in the table."""
+    """Refuse positions that are not whole numbers from 1 to ``LAST_POSITION``.
+
+    ``first_position`` is the first position in the user's table, for the message.
+    """
     wrong = (position != np.floor(position)) | (position < 1) | (position > LAST_POSITION)
     last = LAST_POSITION + first_position - 1
     rule = f"position must be a whole number from {first_position} to {last}"

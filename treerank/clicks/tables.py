@@ -31,7 +31,11 @@ def named_columns(table: Any, names: Mapping[str, str], ids: Collection[str]) ->
 
 
 def _columns_of_file(path, arguments, ids):
-    """Return columns of numbers or of ids; missing values are NaN or None."""
+    """Return columns of a file, in the order of ``arguments``: numbers or ids.
+
+    Missing are NaN or None. ``arguments`` maps each role to a column name; ``ids`` are the names of
+    columns that hold ids.
+    """
     from pyarrow import types
 
     from treerank.datasets.parquet_files import ParquetFiles, as_ids, is_number

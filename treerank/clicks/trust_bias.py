@@ -32,14 +32,15 @@ _PRIOR_MEAN, _PRIOR_TRIALS = 0.5, 2.0
 
 
 class TrustBias(NamedTuple):
-    """Effect of positions on clicks.
+    """Effect of positions on clicks: examination propensity and trust bias.
 
     Attributes
     ----------
     examination : ndarray of shape (n_positions,)
         Examination propensity of each position; NaN for positions that show no document.
     trust : ndarray of shape (n_positions,)
-        Probability of a click by trust at each position, likewise; 0 at the last position.
+        Probability of a click by trust at each position: 0 at the last one, NaN where no document
+        is shown.
     log_posterior : tuple of float
         Log likelihood plus log prior per impression, before each iteration. It never decreases.
 
@@ -54,7 +55,7 @@ class TrustBias(NamedTuple):
     log_posterior: tuple[float, ...]
 
     def chart(self) -> Curves:
-        """Return examination and trust by position, as :meth:`plot` shows them."""
+        """Return examination and trust by position as a chart, which :meth:`plot` draws."""
         position = np.arange(1, len(self.examination) + 1)
         curves = [
             Curve("examination", position, self.examination),
@@ -142,7 +143,17 @@ def estimate_trust_bias(
 
 
 def _expected(counts, click, weight):
-    """E-step: return the log likelihood, and expected items, clicks and skips on the grid."""
+    """E-step: return the log likelihood, and the expected items, clicks and skips.
+
+    ``click`` is the probability of a click, of shape (n_slots, n_grid), and ``weight`` the share of
+    each attractiveness of the grid.
+
+    Returns
+    -------
+    tuple
+        ``(log likelihood, items, clicks, skips)``: items of shape (n_grid,), the others of shape
+        (n_slots, n_grid). A skip is an impression without a click.
+    """
     with np.errstate(divide="ignore"):
         logs = np.log(click), np.log1p(-click), np.log(weight)
     items, clicks, skips = np.zeros(len(weight)), *np.zeros((2, *click.shape))
@@ -151,7 +162,11 @@ def _expected(counts, click, weight):
 
 
 def _rates(attracted, other, grid, click, clicks, skips):
-    """M-step: return the click rates of attractive and of unattractive documents by position."""
+    """M-step: return the click rates ``(attracted, other)`` by position.
+
+    They are those of documents of attractiveness 1 and 0. The first of the one and the last of the
+    other stay fixed. ``clicks`` and ``skips`` are expected numbers, of shape (n_slots, n_grid).
+    """
     by_attraction = attracted[:, None] * grid / click * clicks
     skipped = (1 - attracted)[:, None] * grid / (1 - click) * skips
     sums = np.array([by_attraction, clicks - by_attraction]).sum(axis=2)
@@ -170,7 +185,12 @@ def _log_prior(rates: np.ndarray) -> float:
 def _expect(
     item, slot, shown, clicked, log_click, log_skip, log_weight, items, clicks, skips
 ):  # fmt: skip
-    """Add expected items, clicks and skips of each grid value; return the log likelihood."""
+    """Add the expected items, clicks and skips of each grid value; return the log likelihood.
+
+    ``items`` of shape (n_grid,), and ``clicks`` and ``skips`` of shape (n_slots, n_grid), are
+    changed in place. Counts are sorted by item; logarithms are of the probabilities of a click, of
+    a skip and of the grid values.
+    """
     value, start, n_grid = 0.0, 0, len(log_weight)
     likely = np.empty(n_grid)
     while start < len(item):

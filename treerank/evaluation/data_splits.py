@@ -26,11 +26,22 @@ from treerank.model_selection import QueryKFold, QuerySplitter
 
 @dataclass(frozen=True, eq=False)
 class SplitSource:
-    """The name of a split, and a function that returns its sets when they are needed.
+    """The name of a split, and a function that reads its sets when they are needed.
 
-    ``labels`` are the names of several labels, ``has_training`` tells whether there is a training
-    set, and ``human`` are people's labels of the test set, where ``y`` are an LLM's. ``has_ids``
-    tells whether query ids are those of the user, and no numbers in their place.
+    Attributes
+    ----------
+    name : str
+        Name of the split.
+    split : callable
+        ``split()`` returns the :class:`Split`.
+    labels : tuple of str or None
+        Names of the labels, if there are several.
+    has_training : bool
+        Whether there is a training set.
+    human : HumanLabels or None
+        People's labels of the test set, where ``y`` are an LLM's.
+    has_ids : bool
+        Whether query ids are those of the user, and no numbers in their place.
     """
 
     name: str
@@ -42,7 +53,7 @@ class SplitSource:
 
 
 def _rows_of(data: RankingData, name: str, *parts: np.ndarray) -> Split:
-    """Return a split of one data set by the rows of its parts, copied from the data."""
+    """Return a split of copied rows: ``parts`` are the training rows, then the test rows."""
     X, y, qid = data
     return Split(name, *(RankingData(taken_rows(X, rows), y[rows], qid[rows]) for rows in parts))
 
@@ -97,19 +108,19 @@ def make_splits(
 
 
 def is_one_data_set(path: Path) -> bool:
-    """Tell whether a path is a file, or a folder of Parquet files that is no fold."""
+    """Tell whether a path is a file, or a folder of Parquet files without folds."""
     is_fold = fold_folders(path) != [path] or any(path.glob("train.*"))
     return path.is_file() or (format_of(path) is PARQUET and not is_fold)
 
 
 def _refuse_cv(cv):
-    """Refuse to split data that are split already."""
+    """Refuse a ``cv`` other than None, for data that are split already."""
     if cv is not None:
         raise ValueError(f"cv must be None for data in folds; got {quote(cv)}.")
 
 
 def _is_data(data):
-    """Return whether data are one data set, not an iterable of folds."""
+    """Tell whether ``data`` is one data set, RankingData or (X, y, qid), not folds."""
     is_tuple = isinstance(data, tuple) and len(data) == 3
     return isinstance(data, RankingData) or (
         is_tuple and not any(isinstance(part, Split) for part in data)
@@ -117,9 +128,11 @@ def _is_data(data):
 
 
 def _check_data(data, human_labels):
-    """Return the data with labels, one or several, and query ids as arrays of equal length.
+    """Return ``(data, human, has_ids)`` of one data set and the argument ``human_labels``.
 
-    Then people's labels, if the labels of the data are an LLM's, and whether query ids were kept.
+    ``data`` is RankingData with labels, one or several, and query ids as arrays of equal length.
+    ``human`` are people's labels, or None. ``has_ids`` tells whether query ids were kept: ids of
+    mixed types become numbers.
     """
     X, y, qid = data
     if isinstance(human_labels, RankingData):  # as of the same runs, joined with people's labels
@@ -171,7 +184,7 @@ def can_be_sorted(ids: Iterable[Any]) -> bool:
 
 
 def _check_features(X):
-    """Refuse what most rankers cannot read: infinite values, and text outside of data frames."""
+    """Refuse infinite values, and text outside of data frames."""
     frame = as_frame(X)
     if frame is None:
         check_array(
@@ -184,7 +197,7 @@ def _check_features(X):
 
 
 def _in_memory(split: Any) -> SplitSource:
-    """Return a split that is in memory already."""
+    """Return the source of a ``Split`` that is in memory, with its labels checked."""
     if not isinstance(split, Split):
         raise TypeError(f"data must be (X, y, qid), a path, or hold splits; got {type(split)}.")
     sets = {"train": split.train, "validation": split.validation, "test": split.test}
@@ -200,7 +213,11 @@ def _in_memory(split: Any) -> SplitSource:
 def _row_splits(
     data: RankingData, human: HumanLabels | None, cv: Any, random_state: int
 ) -> Iterator[SplitSource]:
-    """Yield the splits of one data set."""
+    """Yield the splits of one data set by ``cv``.
+
+    Refuses splits that cut a query, that test a row twice, or that test too few queries with labels
+    by people.
+    """
     pairs = _index_pairs(data, cv, random_state)
     if human is not None:
         tested = np.unique(np.concatenate([test for _, test in pairs]))
@@ -220,7 +237,7 @@ def _row_splits(
 
 
 def check_cv(name: str, cv: Any) -> None:
-    """Refuse what is no number of folds, no splitter and no pairs of rows."""
+    """Refuse a value that is no number from 2, no splitter and no iterable of pairs of rows."""
     if isinstance(cv, numbers.Number):
         check_count(name, cv, at_least=2)
     elif isinstance(cv, str | bytes) or not (hasattr(cv, "split") or isinstance(cv, Iterable)):
@@ -228,7 +245,11 @@ def check_cv(name: str, cv: Any) -> None:
 
 
 def _index_pairs(data, cv, random_state):
-    """Return the rows of each training set and of its test set."""
+    """Return a list of tuples (training rows, test rows), one for each split.
+
+    ``cv`` is a number of folds, 5 if None, a splitter or the pairs themselves. Rows are masks or
+    row numbers; negative numbers are refused.
+    """
     cv = 5 if cv is None else cv
     check_cv("cv", cv)
     if isinstance(cv, numbers.Integral):

@@ -59,7 +59,9 @@ def engine_ranker(name: str) -> Any:
 
 
 def engine_of(ranker: Any) -> str | None:
-    """Return the package of an engine whose estimator this is, or derived from one.
+    """Return the package of the engine that a ranker's class is from or derives from.
+
+    None for others.
 
     Examples
     --------
@@ -77,7 +79,7 @@ def needs_groups(ranker: Any) -> bool:
 
 
 def _words_of_queries(ranker):
-    """Return which of ``group`` and ``group_id`` a ranker's ``fit`` takes; a regressor's, none."""
+    """Return the subset of {"group", "group_id"} that the ranker's ``fit`` takes as arguments."""
     fit = getattr(ranker, "fit", None)
     return {"group", "group_id"} & set(inspect.signature(fit).parameters) if fit else set()
 
@@ -85,7 +87,8 @@ def _words_of_queries(ranker):
 def duplicate(ranker: Any) -> Any:
     """Return an unfitted copy of a ranker, also of one that scikit-learn cannot clone.
 
-    That is CatBoostRanker(cat_features=[...]), which copies its parameter.
+    That is ``CatBoostRanker(cat_features=[...])``, which copies its parameter, and a pipeline that
+    ends in one.
 
     Examples
     --------
@@ -104,7 +107,10 @@ def duplicate(ranker: Any) -> Any:
 
 
 class Wrapped(BaseEstimator):
-    """An estimator that has another one as its parameter, and passes parameters on to it."""
+    """Base class of an estimator that wraps another one, its only parameter.
+
+    Parameters are passed on to the wrapped estimator.
+    """
 
     def __sklearn_clone__(self) -> Self:
         """Return an unfitted copy; :func:`duplicate` copies the wrapped ranker."""
@@ -112,7 +118,10 @@ class Wrapped(BaseEstimator):
         return type(self)(**params)
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters of the other estimator, whose prefix may be left out."""
+        """Set parameters of the wrapped estimator.
+
+        The prefix, such as ``ranker__``, may be left out.
+        """
         (inner,) = self.get_params(deep=False)
         prefixed = {
             name if name == inner or name.startswith(f"{inner}__") else f"{inner}__{name}": value
@@ -167,7 +176,11 @@ class EngineRanker(Wrapped):
             return self.fitted_.predict(self._numbers(X))
 
     def _sorted(self, X: Any, y: Any, qid: Any) -> tuple[Any, np.ndarray, dict[str, Any]]:
-        """Return features, labels and queries as ``fit`` takes them, sorted by query."""
+        """Return ``(matrix, labels, queries)`` for ``fit``, sorted by query.
+
+        ``queries`` are the keyword arguments ``group`` and ``group_id``, as far as ``fit`` takes
+        them.
+        """
         groups = QueryGroups.from_qid(qid, len(y))
         order = groups.order
         queries = {"group_id": groups.codes[order], "group": groups.sizes}
@@ -175,7 +188,11 @@ class EngineRanker(Wrapped):
         return self._numbers(X)[order], np.asarray(y)[order], arguments
 
     def _watching(self, X: Any, y: np.ndarray, queries: dict[str, Any]) -> dict[str, Any]:
-        """Return the arguments by which ``fit`` watches documents and keeps the best iteration."""
+        """Return the arguments of ``fit`` for early stopping, or to keep the best iteration.
+
+        ``X``, ``y`` and ``queries`` are the validation set, as ``_sorted`` returns it. The dict is
+        empty for classifiers, and where settings of the engine forbid it.
+        """
         params, engine = self.fitted_.get_params(), engine_of(self.fitted_)
         if is_classifier(self.fitted_):
             return {}
@@ -192,7 +209,10 @@ class EngineRanker(Wrapped):
         return {}
 
     def _watching_of_lightgbm(self, params, X, y, groups):
-        """Return the arguments for LightGBM, which has a callback for early stopping."""
+        """Return the arguments for LightGBM; an empty dict for DART, which cannot stop early.
+
+        Unless its parameters stop it early, a callback keeps the best of all iterations.
+        """
         if params.get("boosting_type") == "dart":  # which cannot stop early
             return {}
         is_new = "eval_X" in inspect.signature(self.fitted_.fit).parameters  # LightGBM 4.7
@@ -207,7 +227,7 @@ class EngineRanker(Wrapped):
         return watched
 
     def _settings_of_categories(self, X):
-        """Tell the ranker which columns are categories; return keywords for ``fit``."""
+        """Set which columns are categories, and return further keyword arguments for ``fit``."""
         self.categorical_ = positions = sorted(self.columns_.categories)
         parameters = inspect.signature(self.fitted_.fit).parameters
         if engine_of(self.fitted_) == "catboost":
@@ -232,7 +252,11 @@ class EngineRanker(Wrapped):
         return {}
 
     def _numbers(self, X):
-        """Return a matrix; CatBoost takes categories as integers or texts among objects only."""
+        """Return the documents as a matrix, of categories as codes.
+
+        CatBoost gets a matrix of objects if there are categories, which are integers or texts in
+        it.
+        """
         if as_frame(X) is None:
             matrix = X if hasattr(X, "shape") else np.asarray(X)
         else:
@@ -247,7 +271,10 @@ class EngineRanker(Wrapped):
 
 
 def _category(value: Any, is_code: bool) -> Any:
-    """Return a category as CatBoost takes it: an integer, or a text of any other value."""
+    """Return a category as CatBoost takes it: an integer, or the text of any other value.
+
+    A missing value is -1 if the category is a code, otherwise "nan".
+    """
     if is_missing(value):
         return -1 if is_code else "nan"
     is_whole = isinstance(value, float | np.floating) and float(value).is_integer()

@@ -31,7 +31,19 @@ from treerank.model_selection import QueryKFold
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """The scores of a ranker on a test set; the other fields are as in ``Outcome``."""
+    """The scores of a ranker on a test set, and how it was fitted.
+
+    Attributes
+    ----------
+    scores : ndarray of shape (n_documents,)
+        Scores of the test documents.
+    best_params : dict
+        Hyperparameters that the search chose.
+    seconds : tuple of float
+        Times of search, fit and predict; NaN for those that did not take place.
+    watched : bool or None
+        Whether a validation set was used for early stopping; None without one.
+    """
 
     scores: np.ndarray
     best_params: dict[str, Any]
@@ -43,8 +55,15 @@ class Fitted:
 class Search:
     """A grid search by a metric in which training and test sets share no query.
 
-    ``cv`` splits the training set if there is no validation set: a number of folds of whole
-    queries, or a splitter.
+    Attributes
+    ----------
+    grid : dict or list of dict
+        Values of hyperparameters, as in scikit-learn's ``GridSearchCV``.
+    metric : Metric or FunctionMetric
+        Metric whose mean chooses.
+    cv : int or splitter, default=3
+        How to split the training set if there is no validation set: a number of folds of whole
+        queries, or a splitter.
     """
 
     grid: Any
@@ -54,7 +73,11 @@ class Search:
     def choose(
         self, ranker: Any, train: RankingData, validation: RankingData | None = None
     ) -> dict[str, Any]:
-        """Return the best parameters."""
+        """Return the best hyperparameters by name.
+
+        They are chosen by cross-validation on the training set, or by the validation set if there
+        is one.
+        """
         X, y, qid = train
         cv = QueryKFold(self.cv) if isinstance(self.cv, int) else self.cv
         if validation is not None:
@@ -66,7 +89,10 @@ class Search:
 
 
 def fit_and_predict(ranker: Any, split: Split, search: Search | None = None) -> Fitted:
-    """Fit a copy of a ranker to the training set and score the test set."""
+    """Fit a copy of a ranker to the training set of a split, and score its test set.
+
+    ``search`` chooses hyperparameters before the fit.
+    """
     assert split.train is not None
     with sklearn.config_context(enable_metadata_routing=True):
         started = time.perf_counter()
@@ -97,12 +123,15 @@ def predict_only(ranker: Any, split: Split) -> Fitted:
 
 
 def _judged(data: RankingData) -> RankingData:
-    """Return the judged documents; rankers of several labels skip missing labels themselves."""
+    """Return the documents with labels; data of several labels are returned unchanged.
+
+    Rankers of several labels skip missing labels themselves.
+    """
     return data if data.y.dtype.names else data.judged()
 
 
 def check_scores(scores: ArrayLike, n_documents: int) -> np.ndarray:
-    """Return scores as float64; they must be finite and not all equal."""
+    """Return scores as float64; refuse scores that are not finite, or all equal."""
     scores = np.asarray(scores, dtype=np.float64)
     if scores.shape != (n_documents,):
         got = f"shape {scores.shape} for {n_documents} documents"
@@ -118,14 +147,17 @@ def check_scores(scores: ArrayLike, n_documents: int) -> np.ndarray:
 
 
 def _eval_set(ranker, validation):
-    """Return the arguments for early stopping on the validation set, if the ranker takes any."""
+    """Return ``{"eval_set": (X, y, qid)}`` of the validation set.
+
+    The dict is empty if there is no validation set, or the ranker takes none.
+    """
     if validation is None or not takes_eval_set(ranker):
         return {}
     return {"eval_set": (validation.X, as_passed(validation.y), validation.qid)}
 
 
 def _stacked(train, validation):
-    """Return both sets as one, and the single split of it into training and validation."""
+    """Return ``((X, y, qid), [(training rows, validation rows)])``, both sets as one."""
     y = np.append(train.y, validation.y)
     qid = np.append(train.qid, validation.qid)  # ids may be in both sets: no fit sees both
     rows = np.arange(len(y))

@@ -60,14 +60,17 @@ def is_fitted(ranker: Any) -> bool:
 
 
 def needs_fit(ranker: Any) -> bool:
-    """Return whether a ranker requires fitting, by scikit-learn's tags."""
+    """Tell whether a ranker requires fitting, by scikit-learn's tags.
+
+    A pipeline, if any step does.
+    """
     if isinstance(ranker, Pipeline):
         return any(needs_fit(step) for _, step in ranker.steps if hasattr(step, "fit"))
     return not hasattr(ranker, "__sklearn_tags__") or bool(get_tags(ranker).requires_fit)
 
 
 def learns_from_labels(ranker: Any) -> bool:
-    """Return whether a fit depends on labels, so that it must not see test queries' labels.
+    """Tell whether a fit depends on labels, so that it must not see labels of test queries.
 
     Examples
     --------

@@ -19,7 +19,10 @@ from treerank.statistics.double_sampling import FEWEST, check_n_human
 
 
 def checked_labels(y: Any, n_documents: int | None = None) -> np.ndarray:
-    """Return one label per row, or several as a structured array; NaN is unjudged.
+    """Return labels as an array, several as a structured array with a field for each.
+
+    NaN is unjudged. ``y`` is a column, a mapping from names to columns, or an array with a column
+    for each label. Refuses columns whose length differs from ``n_documents``, or from each other.
 
     Examples
     --------
@@ -52,10 +55,12 @@ def values_by_query(
     qid: Any,
     label_weights: Mapping[str, float] | None = None,
 ) -> dict[str, np.ndarray]:
-    """Return metrics by query; with several labels, their weighted mean and each label's own.
+    """Return the values of metrics by query: ``{name: ndarray of shape (n_queries,)}``.
 
-    The weighted mean is as in ``ranker.score``, which averages each label over the queries in
-    which it has relevant documents. Values by query are scaled so that their mean equals it.
+    With several labels, a metric is the weighted mean of those of the labels, and each label has a
+    further entry, such as "ndcg@10 of margin". The weighted mean is as in ``ranker.score``, which
+    averages each label over the queries in which it has relevant documents. Values by query are
+    scaled so that their mean equals it.
 
     Examples
     --------
@@ -78,7 +83,8 @@ def values_by_query(
 def _shares(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """Return values by query whose mean is the weighted mean of the labels' means.
 
-    If a label has no query with a relevant document, all values are NaN.
+    ``values`` are of shape (n_labels, n_queries). Queries that are NaN for all labels stay NaN. If
+    a label has no query with a relevant document, all values are NaN.
     """
     values, weights = values[weights > 0], weights[weights > 0] / weights.sum()
     is_defined = ~np.isnan(values)
@@ -112,7 +118,10 @@ class HumanLabels:
 
     @classmethod
     def of(cls, human_labels: Any, y: np.ndarray) -> "HumanLabels | None":
-        """Return checked labels, given beside ``y`` or as the name of one of its labels."""
+        """Return people's labels, given beside ``y`` or as the name of one of its two labels.
+
+        None for None.
+        """
         if human_labels is None:
             return None
         names = y.dtype.names
@@ -143,7 +152,7 @@ class HumanLabels:
         return HumanLabels(self.y[rows], self.name)
 
     def without(self, y: np.ndarray) -> np.ndarray:
-        """Return the LLM's labels: ``y`` without people's."""
+        """Return the LLM's labels, of ``y``: all of it, or the other one of its two labels."""
         if self.name is None:
             return y
         assert y.dtype.names is not None
@@ -151,7 +160,10 @@ class HumanLabels:
         return y[other]
 
     def check_size(self, qid: np.ndarray) -> None:
-        """Refuse too few queries with a label by people."""
+        """Refuse too few queries with a label by people.
+
+        ``qid`` are the queries of the documents.
+        """
         check_n_human(len(np.unique(qid[~np.isnan(self.y)])))
 
 
@@ -161,9 +173,9 @@ def check_defined(
 ) -> None:
     """Refuse metrics that people's labels define for too few tested queries.
 
-    ``tested`` are people's labels of test sets, and these. Labels alone decide in which queries a
-    metric has something to find, so this is known before any fit. Values of a user's function may
-    depend on the scores, and are not asked for.
+    ``tested`` are tuples of people's labels of a test set, and this test set. Labels alone decide
+    in which queries a metric is defined, so this is known before any fit. Values of a user's
+    function may depend on the scores, and are not checked.
     """
     for name, metric in metrics.items():
         if not isinstance(metric, Metric):
@@ -187,7 +199,7 @@ def check_defined(
 
 
 def _defined_queries(metric: Metric, y: np.ndarray, qid: np.ndarray) -> np.ndarray:
-    """Return the ids of the queries in which the judged documents have something to find."""
+    """Return the ids of the queries for which a metric of the judged documents is not NaN."""
     judged = ~np.isnan(y)
     if not judged.any():
         return qid[:0]

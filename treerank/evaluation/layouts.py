@@ -57,7 +57,7 @@ LAYOUTS = {".txt": text_table, ".md": markdown_table, ".html": html_table}
 
 
 def _as_markdown(cell: str, bold: bool = False) -> str:
-    """Return a cell whose characters have no meaning in Markdown."""
+    """Return a cell with the special characters of Markdown escaped."""
     cell = re.sub(r"[\\|_*`<[]", r"\\\g<0>", cell)
     return f"**{cell}**" if bold else cell
 

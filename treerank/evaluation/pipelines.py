@@ -18,8 +18,9 @@ from treerank.rankers.ranker import Ranker
 def adapted(ranker: Any) -> Any:
     """Wrap a ranker so that its ``fit`` takes ``qid``, data frames and an ``eval_set``.
 
-    Rankers of LightGBM, XGBoost and CatBoost are wrapped, and pipelines that end in one, in a
-    ranker of this package, or in any whose ``fit`` takes ``qid``. Others are returned unchanged.
+    Rankers of LightGBM, XGBoost and CatBoost are wrapped. So are pipelines that end in one of them,
+    in a ranker of this package, or in any ranker whose ``fit`` takes ``qid``. Others are returned
+    unchanged.
 
     Examples
     --------
@@ -42,9 +43,9 @@ def takes_eval_set(ranker: Any) -> bool:
 
 
 def stops(ranker: Any) -> bool:
-    """Return whether a fitted ranker used its validation set for early stopping.
+    """Tell whether a fitted ranker used its validation set for early stopping.
 
-    Early stopping can be disabled in rankers of this package.
+    Rankers of this package do, unless all their ``early_stopping_rounds`` are None.
     """
     if not isinstance(ranker, Ranker):
         return bool(getattr(ranker, "stops_", False))
@@ -62,9 +63,10 @@ def takes_qid(ranker: Any) -> bool:
 
 
 def request_metadata(ranker: Any) -> Any:
-    """Set the requests for ``qid`` and ``eval_set`` of an estimator whose ``fit`` takes them.
+    """Let an estimator request ``qid`` and ``eval_set`` if its ``fit`` takes them, and return it.
 
-    The user's own request for ``qid`` is kept.
+    Only rankers of this package take an ``eval_set`` here. The user's own request for ``qid`` is
+    kept.
     """
     request = get_routing_for_object(ranker)
     requests = getattr(getattr(request, "fit", None), "requests", {})

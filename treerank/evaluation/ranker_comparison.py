@@ -46,9 +46,9 @@ class ByPeople:
     Attributes
     ----------
     values : dict from str to ndarray of shape (n_queries,)
-        Value of each query by metric; NaN if people have not judged it or find nothing relevant.
-    judged : ndarray of shape (n_queries,)
-        Mask of the queries that people have judged.
+        Value of each query by metric; NaN if people have not judged it, or find nothing relevant.
+    judged : ndarray of bool of shape (n_queries,)
+        Whether people have judged documents of the query.
     """
 
     values: dict[str, np.ndarray]
@@ -177,7 +177,8 @@ class Comparison(RenamedMembers, Shown):
     def values(self) -> ColumnTable:
         """Columns with one entry per ranker, split, query and metric, for a data frame.
 
-        With labels by people, "value" is by the LLM's labels, and "human" by people's.
+        They are "ranker", "split", "query", "metric" and "value". With labels by people, "value" is
+        by the LLM's labels, and a further column, "human", by people's.
         """
         cells = [(o, metric) for o in self.outcomes.values() for metric in self.metrics]
         sizes = [len(o.queries) for o, _ in cells]
@@ -212,7 +213,11 @@ class Comparison(RenamedMembers, Shown):
         return float(np.mean(list(by_split.values())))
 
     def seen(self, ranker: str) -> QueryOverlap:
-        """Return how many test queries a ranker that was fitted before was trained on, if known."""
+        """Return how many test queries a ranker that was fitted before was trained on.
+
+        Counts are summed over splits. They are 0 if the ranker does not remember its training
+        queries.
+        """
         seen = [o.seen for o in self.outcomes.values() if o.ranker == ranker and o.seen]
         counts = [(overlap.n_queries, overlap.n_same, overlap.n_cut) for overlap in seen]
         return QueryOverlap(*np.sum(counts or [(0, 0, 0)], axis=0).tolist())
@@ -252,7 +257,11 @@ class Comparison(RenamedMembers, Shown):
         return self._by_query(lambda outcome: outcome.values[name])
 
     def _by_query(self, values_of: Callable[[Outcome], np.ndarray]) -> np.ndarray:
-        """Return values of outcomes by query, averaged over splits."""
+        """Return values of outcomes of shape (n_queries, n_rankers), averaged over splits.
+
+        ``values_of(outcome)`` returns the values of its queries. Queries are in ascending order of
+        ids; NaN where a ranker has no result.
+        """
         ids = np.unique(np.concatenate([o.queries for o in self.outcomes.values()]))
         sums, counts = np.zeros((2, len(ids), len(self.rankers)))
         for (ranker, _), outcome in self.outcomes.items():
@@ -424,7 +433,10 @@ class Comparison(RenamedMembers, Shown):
         return Intervals.of(names, ends, x=x, title="Differences with 95 % intervals")
 
     def _ends(self, metric: str, ranker: str, reference: str) -> tuple[float, float, float]:
-        """Return a difference and its bounds, which are NaN where it cannot be tested."""
+        """Return ``(difference, low, high)`` of two rankers.
+
+        The bounds are NaN where it cannot be tested.
+        """
         try:
             return self.difference(metric, ranker, reference).interval.ends
         except ValueError:
@@ -469,7 +481,11 @@ class Comparison(RenamedMembers, Shown):
         return self.summary().to_html() if self.outcomes else super()._repr_html_()
 
     def _is_over_splits(self, test: TestName | None, first: str, second: str) -> bool:
-        """Return whether two rankers are tested over splits, and not over queries."""
+        """Tell whether two rankers are tested over splits, and not over queries.
+
+        ``test`` decides, or if it is None, whether there are several splits with training sets and
+        one of the two was fitted to them. Refuses a test over splits without these.
+        """
         if test is None:
             both_fitted = {first, second} <= {*self.fitted_before}  # independent of training sets
             return len(self.splits) > 1 and not both_fitted and not np.isnan(self.test_to_train)
@@ -485,7 +501,7 @@ class Comparison(RenamedMembers, Shown):
         return test == "corrected_t"
 
     def _refuse_test(self, test: TestName | None) -> None:
-        """Refuse tests of one kind of labels where there are two."""
+        """Refuse a test other than None, where there are labels by people and by an LLM."""
         if test is not None:
             raise ValueError(
                 f"test must be None where human_labels are given; got {test!r}. Differences are "
@@ -493,7 +509,7 @@ class Comparison(RenamedMembers, Shown):
             )
 
     def _names_of(self, metric: Any) -> list[str]:
-        """Return the names of one metric or several; of ``None``, that of the first metric."""
+        """Return a list of names of one metric or several; None is the first metric."""
         if metric is None:
             return [self.metrics[0]]
         several = isinstance(metric, list | tuple)
@@ -502,7 +518,7 @@ class Comparison(RenamedMembers, Shown):
         return [self._name_of(each) for each in metric] if several else [self._name_of(metric)]
 
     def _name_of(self, metric: Any) -> str:
-        """Return the name of a metric of the comparison."""
+        """Return the name of a metric; refuse one that is not in the comparison."""
         name = metric.name if isinstance(metric, Metric | FunctionMetric) else metric
         with_cutoff = [other for other in self.metrics if other.partition("@")[0] == name]
         if isinstance(name, str) and name not in self.metrics and with_cutoff:
@@ -515,7 +531,10 @@ class Comparison(RenamedMembers, Shown):
         return str(name)
 
     def _paired(self, metric, names, over_splits):
-        """Return paired values of rankers by split or by query; all results must be there."""
+        """Return values of the rankers ``names``, an array each, by split or by query.
+
+        Refuses a ranker without results for all splits.
+        """
         self._check_complete(names)
         table = self.by_split(metric) if over_splits else self.by_query(metric)
         return [table[:, self.rankers.index(name)] for name in names]
@@ -533,12 +552,12 @@ class Comparison(RenamedMembers, Shown):
 
 
 def _of_people(outcome: Outcome) -> ByPeople:
-    """Return the values by people's labels, where all outcomes have them."""
+    """Return the values by people's labels of an outcome, which must have them."""
     assert outcome.by_people is not None
     return outcome.by_people
 
 
 def _mean(values: np.ndarray) -> float:
-    """Return the mean of the values that are known, or minus infinity if none is."""
+    """Return the mean of the values that are not NaN, or minus infinity if all are."""
     defined = values[~np.isnan(values)]
     return float(defined.mean()) if len(defined) else -np.inf

@@ -202,7 +202,9 @@ def compare(
 
 
 def metrics_by_name(metrics: Metrics, convention: str) -> dict[str, Metric | FunctionMetric]:
-    """Return metrics by name, with the settings of a convention; names must differ.
+    """Return metrics by name, with the settings of a convention.
+
+    Refuses two metrics of one name, and none at all.
 
     Examples
     --------
@@ -242,7 +244,12 @@ class Scoring:
         human: HumanLabels | None = None,
         **further: Any,
     ) -> Outcome:
-        """Return the results of scores on a test set, by people's labels, too, if there are any."""
+        """Return the metric values of a ranker's scores on a test set, as an :class:`Outcome`.
+
+        ``ranker`` and ``split`` are names, and ``human`` people's labels of the test set, by which
+        values are computed, too. Queries without any label by people or the LLM are then left out.
+        ``further`` are other fields of the outcome.
+        """
         y, qid, scores, by_people = test.y, test.qid, fitted.scores, None
         judged = 1.0
         if human is not None:
@@ -274,7 +281,25 @@ class Scoring:
 
 @dataclass(frozen=True, eq=False)
 class Job:
-    """A ranker to fit to a split, or only to score on it."""
+    """A ranker to fit to a split and score there, or only to score.
+
+    Attributes
+    ----------
+    name : str
+        Name of the ranker.
+    ranker : estimator
+        The ranker, with a seed.
+    split : SplitSource
+        The split.
+    search : Search or None
+        Search of hyperparameters before the fit.
+    scoring : Scoring
+        The metrics.
+    store : Store or None
+        Folder of finished fits.
+    is_fitted : bool
+        Whether the ranker was fitted before, and is only scored.
+    """
 
     name: str
     ranker: Any
@@ -286,12 +311,12 @@ class Job:
 
     @property
     def learns(self) -> bool:
-        """Whether the ranker may have learned from labels of the test queries."""
+        """Whether fits of the ranker depend on labels."""
         return learns_from_labels(self.ranker)
 
 
 def run_job(job: Job) -> Outcome | Failure:
-    """Return the results of a job, which may be in its store, or its failure."""
+    """Return the outcome of a job, from its store if it was finished before, or its failure."""
     split = job.split.split()
     fitted = _load_or_fit(job, split)
     if isinstance(fitted, Failure):
@@ -307,7 +332,7 @@ def run_job(job: Job) -> Outcome | Failure:
 
 
 def _load_or_fit(job: Job, split: Split) -> Fitted | Failure:
-    """Return the stored fit of a job, or fit and store it."""
+    """Return the stored fit of a job, or fit and store it; fitted rankers are not stored."""
     if job.store is None or job.is_fitted:
         return _fit(job, split)
     configuration = configuration_of(job.ranker, job.search, split)
@@ -322,7 +347,10 @@ def _load_or_fit(job: Job, split: Split) -> Fitted | Failure:
 
 
 def _fit(job: Job, split: Split) -> Fitted | Failure:
-    """Return the fit of a job, or the scores of a fitted ranker, or its failure."""
+    """Return the fit of a job, or the scores of a fitted ranker.
+
+    An exception becomes a ``Failure``.
+    """
     try:
         if job.is_fitted:
             return predict_only(job.ranker, split)
@@ -348,7 +376,7 @@ def _run(jobs: Sequence[Job], n_jobs: int) -> list[Outcome | Failure]:
 
 
 def _check(rankers, n_jobs):
-    """Check arguments before any fit."""
+    """Refuse rankers that are no objects with ``predict``, by name, and a wrong ``n_jobs``."""
     if not rankers:
         raise TypeError("rankers must name some, such as {'ours': TreeDirectRanker()}; got none.")
     for name, ranker in rankers.items():
@@ -364,7 +392,7 @@ def _check(rankers, n_jobs):
 
 
 def _check_rankers(rankers):
-    """Check the rankers that are to be fitted."""
+    """Refuse unfitted rankers, by name, without ``get_params`` or with wrong settings."""
     for name, ranker in rankers.items():
         if not hasattr(ranker, "get_params"):
             raise TypeError(
@@ -375,7 +403,10 @@ def _check_rankers(rankers):
 
 
 def _refuse_for_fitted(rankers, before, cv, grid):
-    """Refuse arguments that only apply to unfitted rankers."""
+    """Refuse ``cv`` and grids for rankers that were fitted before.
+
+    ``before`` are their names. ``cv`` is allowed if none of them learned from labels.
+    """
     if not before:
         return
     unfitted = [name for name in rankers if name not in before]
@@ -396,7 +427,7 @@ def _refuse_for_fitted(rankers, before, cv, grid):
 
 
 def _check_training_sets(splits, rankers):
-    """Check that all splits have training sets, if rankers are to be fitted."""
+    """Refuse splits without a training set, if there are unfitted rankers, by name."""
     for split in splits:
         if rankers and not split.has_training:
             raise ValueError(
@@ -432,7 +463,10 @@ def _check_human_labels(splits, metrics):
 
 
 def _check_labels(names, rankers, grid):
-    """Check that rankers to be fitted take several labels, if there are several."""
+    """Refuse rankers that take a single label, and grids, if there are several labels.
+
+    ``names`` are the names of the labels, None for a single one; ``rankers`` those to be fitted.
+    """
     if names is None:
         return
     for name, ranker in rankers.items():
@@ -494,7 +528,7 @@ def warn_of_weak_labels(comparison: Comparison) -> None:
 
 
 def _check_search(rankers, grid, inner_cv):
-    """Check the names and the values of a grid."""
+    """Refuse grids of unknown rankers, and settings in them that a ranker refuses."""
     unknown = set(grid) - set(rankers)
     if unknown or not isinstance(grid, Mapping):
         raise ValueError(
@@ -508,7 +542,7 @@ def _check_search(rankers, grid, inner_cv):
 
 
 def _check_settings(name, ranker):
-    """Check the settings of a ranker of this package, and that its extras are installed."""
+    """Refuse wrong settings of a ranker of this package, and missing extras."""
     if isinstance(ranker, Ranker):
         try:
             get_tags(ranker)  # imports the feature part
@@ -521,7 +555,7 @@ def _check_settings(name, ranker):
 
 
 def _check_splits(splits):
-    """Check that there are splits, with different names."""
+    """Refuse data without splits, or with two splits of one name."""
     names = [split.name for split in splits]
     if not names or len(set(names)) < len(names):
         raise ValueError(
@@ -530,7 +564,10 @@ def _check_splits(splits):
 
 
 def _seeded(ranker, random_state):
-    """Return a clone with a seed, which goes to the steps of a ranker without ``random_state``."""
+    """Return an unfitted copy, in which each ``random_state`` of None is set.
+
+    Those of the steps or parts are set only if the ranker itself has no ``random_state``.
+    """
     ranker = duplicate(ranker)
     top = ranker.get_params(deep=False)
     params = top if "random_state" in top else ranker.get_params()

@@ -63,7 +63,10 @@ class Store:
         check_output(self.folder / "fit.npz")
 
     def read(self, job: Any, key: str) -> Fitted | None:
-        """Return the stored fit, or None if there is none or its file is damaged."""
+        """Return the stored fit of a job, or None if there is none or its file is damaged.
+
+        ``key`` is the digest of its configuration, see :func:`key_of`.
+        """
         try:
             content = io.BytesIO(self._path(job, key).read_bytes())
             with np.load(content, allow_pickle=False) as file:
@@ -74,7 +77,10 @@ class Store:
             return None
 
     def write(self, job: Any, key: str, fitted: Fitted, configuration: dict[str, Any]) -> None:
-        """Store a fit; the file appears only when it is complete."""
+        """Store the fit of a job; the file appears only when it is complete.
+
+        ``key`` is the digest of ``configuration``, which is stored, too.
+        """
         about = {"best_params": describe(fitted.best_params), "seconds": fitted.seconds}
         about |= {"watched": fitted.watched, "configuration": configuration}
         content = io.BytesIO()
@@ -83,7 +89,7 @@ class Store:
             file.write(content.getvalue())
 
     def _path(self, job: Any, key: str) -> Path:
-        """Return the file of a fit."""
+        """Return the file of the fit of a job, named by ranker, split and key."""
         names = (re.sub(r"[^A-Za-z0-9._-]+", "_", part) for part in (job.name, job.split.name))
         name = "-".join(names)
         return self.folder / f"{name[:80]}-{key[:20]}.npz"
@@ -99,7 +105,7 @@ def versions() -> dict[str, str]:
 
 
 def configuration_of(ranker: Any, search: Search | None, split: Split) -> dict[str, Any]:
-    """Return everything that the scores depend on, as JSON values."""
+    """Return all that the scores depend on, as JSON values: ranker, search, data and versions."""
     return {
         "ranker": describe(ranker),
         "search": describe(search),
@@ -116,8 +122,8 @@ def key_of(configuration: dict[str, Any]) -> str:
 def describe(value: Any) -> Any:
     """Return a value as JSON values, different ones for values that give different results.
 
-    What holds a state is described by its state, as it would be pickled. A value that tells its
-    address alone, or nothing, is refused.
+    An object with a state is described by its state, as it would be pickled. Refuses a value whose
+    text is only its memory address.
 
     Examples
     --------
@@ -132,10 +138,17 @@ def describe(value: Any) -> Any:
 
 @dataclass(frozen=True)
 class _Describer:
-    """Describes values; ``within`` are the objects that hold the value at hand.
+    """Describes values as JSON values, see :func:`describe`.
 
-    An estimator is described by its parameters, or by its state where it is used as it was fitted.
-    ``functions`` are those whose global variables have been described, by their addresses.
+    Attributes
+    ----------
+    within : tuple of int
+        Addresses of the objects that contain the present value; a cycle is described by the index
+        here.
+    is_fitted : bool
+        Whether estimators are described by their state, and not by their parameters.
+    functions : dict from int to function
+        Functions whose global variables have been described, by address.
     """
 
     within: tuple[int, ...] = ()
@@ -182,7 +195,7 @@ class _Describer:
         return inner.describe_object(value)
 
     def describe_function(self, function: FunctionType) -> Any:
-        """Return the name, the code, the defaults, the closure and the globals of a function."""
+        """Return name, code, defaults, closure and global variables of a function, described."""
         cells = [cell.cell_contents for cell in function.__closure__ or ()]
         held = {"defaults": function.__defaults__, "keywords": function.__kwdefaults__}
         state = {name: self.describe(value) for name, value in held.items() if value}
@@ -191,7 +204,11 @@ class _Describer:
         return {"function": _path_of(function), "code": _code_of(function.__code__)} | state
 
     def describe_globals(self, function: FunctionType) -> dict[str, Any]:
-        """Return the global variables that a function reads, each function visited once."""
+        """Return the global variables that a function reads, described, by name.
+
+        The dict is empty for a function that was visited before, and for functions of packages
+        whose versions are part of the configuration.
+        """
         package = str(function.__globals__.get("__name__")).partition(".")[0]
         if package in _VERSIONED or id(function) in self.functions:
             return {}
@@ -201,7 +218,11 @@ class _Describer:
         return {name: self.describe_global(values[name], values) for name in names}
 
     def describe_global(self, value: Any, its_module: dict[str, Any]) -> Any:
-        """Return a global variable of a module: a digest, or the name of its class."""
+        """Return a global variable as a digest, or as the name of its class.
+
+        Functions of ``its_module``, the global variables of the module, are described by their
+        code; other functions and modules by their names.
+        """
         inner = dataclasses.replace(self, within=(*self.within, id(value)))
         match value:
             case ModuleType():
@@ -263,7 +284,7 @@ def _path_of(value: Any) -> str:
 
 
 def _globals_of(code: CodeType) -> set[str]:
-    """Return the names of the global variables that a function reads, and those within it."""
+    """Return the names of the global variables that code reads, also in functions inside it."""
     names = {
         str(instruction.argval)
         for instruction in dis.get_instructions(code)
@@ -273,7 +294,7 @@ def _globals_of(code: CodeType) -> set[str]:
 
 
 def _code_of(code: CodeType) -> str:
-    """Return a digest of what a function does, whatever its lines and its file."""
+    """Return a digest of code that does not depend on its line numbers or its file."""
     inner = [_code_of(c) for c in code.co_consts if isinstance(c, CodeType)]
     constants = [repr(c) for c in code.co_consts if not isinstance(c, CodeType)]
     return joblib.hash([code.co_code, code.co_names, code.co_varnames, constants, inner])

@@ -68,15 +68,16 @@ class Difference(Shown):
     def queries_needed(self) -> float:
         """About how many queries a test needs to show the difference, if it is as observed.
 
-        The interval is taken to narrow by the square root of their number, and to leave out 0 in
-        80 % of samples of so many. Beside an LLM, it is the number of queries by people alone.
+        The interval is assumed to narrow by the square root of their number, and to exclude 0 in 80
+        % of samples of this size. With an LLM's labels, it is the number of queries that people
+        alone would have to judge.
         """
         estimate = self.prediction_powered
         n_queries = self.n_queries if estimate is None else estimate.effective_n
         return queries_needed(self.interval, n_queries)
 
     def __str__(self) -> str:
-        """Return the difference in one line, and how many queries are needed if it is not shown."""
+        """Return the difference in one line, with the queries needed if it is not significant."""
         is_open = self.interval.low <= 0 <= self.interval.high and np.isfinite(self.queries_needed)
         kind = "queries" if self.prediction_powered is None else "human queries alone"
         needed = ""
@@ -95,7 +96,7 @@ class Difference(Shown):
     _shown = __str__
 
     def chart(self) -> Intervals:
-        """Return the difference as a row of a forest plot, as :meth:`plot` shows it."""
+        """Return the difference as a row of a forest plot, which :meth:`plot` draws."""
         names, label = [f"{self.first} - {self.second}"], f"difference in {self.metric}"
         title = f"Difference with {100 * self.interval.level:g} % confidence interval"
         return Intervals.of(names, [self.interval.ends], x=label, title=title)
@@ -204,11 +205,14 @@ class Summary(Shown):
 
     @property
     def _has_fits(self) -> bool:
-        """Whether there is anything to say of fits, which there is not of given scores."""
+        """Whether the table has a column of fits; it has none for given scores."""
         return bool(self.fitted_before) or not all(np.isnan(time) for time in self.seconds.values())
 
     def rows(self, as_cell: Callable[[str, bool], str]) -> list[list[str]]:
-        """Return the cells by row, each from its text and whether it is the best of its column."""
+        """Return the table body: a list of cells for each ranker, in the order of ``header``.
+
+        ``as_cell(text, is_best)`` makes a cell; ``is_best`` is true for the best mean of a metric.
+        """
         rows = []
         for name in self.rankers:
             means = []
@@ -301,7 +305,12 @@ def make_summary(comparison: Any, reference: str, alpha: float) -> Summary:
 
 
 def means_and_errors(comparison: Any, metric: str) -> Any:
-    """Return the mean and the error of each ranker; NaN for a ranker without any result."""
+    """Return ``(means, errors)`` of a metric, arrays with an entry per ranker.
+
+    NaN without any result. Errors are over splits, corrected for their overlap, or over queries if
+    there is one split or the ranker was fitted before. With labels by people, both are estimates by
+    these.
+    """
     if comparison.has_human_labels:
         return _means_and_errors_by_people(comparison, metric)
     by_split = comparison.by_split(metric)
@@ -323,7 +332,10 @@ def means_and_errors(comparison: Any, metric: str) -> Any:
 
 
 def _means_and_errors_by_people(comparison, metric):
-    """Return the estimates by people's labels; NaN for a ranker without results for all splits."""
+    """Return ``(means, errors)`` by people's labels.
+
+    NaN for rankers without results for all splits.
+    """
     means, errors = np.full((2, len(comparison.rankers)), np.nan)
     for column, ranker in enumerate(comparison.rankers):
         if ranker in comparison.complete:
@@ -333,7 +345,10 @@ def _means_and_errors_by_people(comparison, metric):
 
 
 def find_reference(comparison: Any, reference: str, means: Any) -> Any:
-    """Return the reference; the complete ranker of the highest mean for ``"best"``."""
+    """Return the name of the reference: for "best", the complete ranker of the highest mean.
+
+    ``means`` has an entry per ranker. The argument is returned if no ranker is complete.
+    """
     if reference != "best" or not comparison.complete:
         return reference
     return max(comparison.complete, key=lambda name: means[comparison.rankers.index(name)])
@@ -342,10 +357,15 @@ def find_reference(comparison: Any, reference: str, means: Any) -> Any:
 def _test_pairs(comparison, metric, reference, is_chosen):
     """Test every complete ranker against the reference.
 
-    Returns the results by pair, and messages on rankers that cannot be tested. A reference that
-    the same values have chosen is the winner of all pairs, so all pairs are tested, to be adjusted
-    for: else one of six equal rankers would be called worse in 10 % of comparisons at a level of
-    5 %.
+    If ``is_chosen``, the reference was chosen by the same values, as the winner of all pairs. Then
+    all pairs are tested, to be adjusted for: else one of six equal rankers would be called worse in
+    10 % of comparisons at a level of 5 %.
+
+    Returns
+    -------
+    tuple
+        ``(results, messages)``: test results by pair of names, and a list of texts on rankers that
+        cannot be tested.
     """
     compared = [name for name in comparison.complete if name != reference]
     pairs = [(name, reference) for name in compared]
@@ -361,7 +381,11 @@ def _test_pairs(comparison, metric, reference, is_chosen):
 
 
 def _verdicts(results, reference, alpha):
-    """Return, by ranker, whether it is better or worse than the reference or the same."""
+    """Return "better", "worse" or "same" than the reference, by ranker.
+
+    ``results`` are test results by pair of names. P-values of all pairs are adjusted by Holm and
+    compared with ``alpha``.
+    """
     p_values = adjust_holm([result.p_value for result in results.values()])
     return {
         name: "same" if p > alpha else "better" if result.difference > 0 else "worse"
@@ -371,7 +395,10 @@ def _verdicts(results, reference, alpha):
 
 
 def _notes(comparison, reference, tests, alpha):
-    """Yield notes on splits, errors, fits, tests and metrics."""
+    """Yield the notes of a summary: on splits, errors, fits, tests and metrics.
+
+    ``tests`` are the names of the tests that were used.
+    """
     if comparison.has_human_labels:
         yield from _human_notes(comparison)
     else:
@@ -397,7 +424,7 @@ def _notes(comparison, reference, tests, alpha):
 
 
 def _errors_note(comparison):
-    """Return what was tested, and what the errors are."""
+    """Return a note on the number of splits and queries, and on what the errors are."""
     n_splits = len(comparison.splits)
     has_value = ~np.isnan(comparison.by_query(comparison.metrics[0])).all(axis=1)
     n_queries, n_defined = len(has_value), np.count_nonzero(has_value)
@@ -416,7 +443,7 @@ def _errors_note(comparison):
 
 
 def _human_notes(comparison):
-    """Yield what was judged by people and by the LLM, and what must be true of it."""
+    """Yield notes on what people and the LLM judged, and on the assumptions of the estimates."""
     n_splits, n_queries = len(comparison.splits), len(np.unique(comparison.values["query"]))
     sets = "One test set" if n_splits == 1 else f"{n_splits} splits"
     if not comparison.complete:
@@ -441,7 +468,7 @@ def _human_notes(comparison):
 
 
 def _fit_notes(comparison):
-    """Yield who was fitted before, and who used the validation set."""
+    """Yield notes on rankers that were fitted before, and on the use of the validation set."""
     before, outcomes = comparison.fitted_before, comparison.outcomes.values()
     here = [name for name in comparison.rankers if name not in before]
     if before:
@@ -473,7 +500,7 @@ def _fit_notes(comparison):
 
 
 def _listed(names, word="and"):
-    """Return names as a text.
+    """Return names as a text, with ``word`` before the last one.
 
     Examples
     --------
