@@ -36,6 +36,8 @@ _COLUMNS = ("feature", "threshold", "missing", "weight")
 class StumpRanker(Ranker):
     """A sum of stumps that lowers a pair loss.
 
+    A feature has at most 254 thresholds, at quantiles of its values.
+
     ``fit`` takes weights of documents, of queries and of your own pairs.
 
     ``metric`` is explained at :class:`~treerank.rankers.ranker.Ranker`, with
