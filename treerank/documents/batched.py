@@ -12,8 +12,14 @@ import numpy as np
 class BatchedMatrix:
     """A matrix that is read in batches of rows.
 
-    ``read()`` returns an iterator of float matrices, ``shape`` is the shape of all rows together,
-    and ``hashes`` are the row hashes of :func:`treerank.documents.canonical_order.row_hashes`.
+    Parameters
+    ----------
+    read : callable
+        ``read()`` returns an iterator of float matrices, the same ones at every call.
+    shape : tuple of int
+        Numbers of rows and columns of all batches together.
+    hashes : ndarray of uint64 of shape (n_rows,)
+        Row hashes of :func:`treerank.documents.canonical_order.row_hashes`.
 
     Examples
     --------
@@ -40,7 +46,10 @@ class BatchedMatrix:
         return self._hashes.pop()
 
     def batches(self) -> Iterator[tuple[int, np.ndarray]]:
-        """Yield the number of the first row of each batch, and the batch."""
+        """Yield ``(index of the first row, batch)`` for each batch.
+
+        Refuses another number of rows than before.
+        """
         start = 0
         for batch in self.read():
             yield start, batch

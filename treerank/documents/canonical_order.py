@@ -29,12 +29,12 @@ _COPIED = 2**16  # rows of a matrix in Fortran order that are copied at a time
 def canonical_order(
     X: Any, groups: QueryGroups, y: np.ndarray, *weights: np.ndarray | None
 ) -> tuple[QueryGroups, np.ndarray]:
-    """Sort rows and queries by their content; also return the hash of each query.
+    """Return ``(groups, hashes)``: rows and queries sorted by their content, and a hash by query.
 
     If the rows are shuffled or the queries renamed, the result holds the same rows in the same
     order. Equal numbers with different bits are equal: ``-0.0`` and ``0.0``, all kinds of NaN, the
     same value as float32 and as float64, in a sparse matrix and in a dense one, where no entry may
-    be stored twice. ``weights`` are other properties in which rows may differ; None is skipped.
+    be stored twice. ``weights`` are further columns in which rows may differ; None is skipped.
 
     Examples
     --------
@@ -51,7 +51,11 @@ def canonical_order(
 def order_by_hashes(
     of_features: np.ndarray, n_features: int, groups: QueryGroups, *columns: np.ndarray | None
 ) -> tuple[QueryGroups, np.ndarray]:
-    """Sort rows and queries as :func:`canonical_order` does, given the hashes of the features."""
+    """Sort rows and queries as :func:`canonical_order` does, given the hashes of the features.
+
+    ``of_features`` is the hash of the ``n_features`` features of each row; ``columns`` are the
+    labels and further columns.
+    """
     hashes = with_columns(of_features, n_features, *columns)
     sums = group_hashes(hashes, groups)
     queries = np.lexsort((groups.sizes, sums))
@@ -65,13 +69,16 @@ def order_by_hashes(
 
 
 def row_hashes(X: Any, *columns: np.ndarray | None) -> np.ndarray:
-    """Return a hash of 64 bits for each row of ``X`` and of further columns."""
+    """Return a hash of 64 bits for each row of ``X`` and of further columns; None is skipped."""
     hashes = X.take_hashes() if isinstance(X, BatchedMatrix) else _matrix_hashes(X)
     return with_columns(hashes, X.shape[1], *columns)
 
 
 def with_columns(hashes: np.ndarray, n_features: int, *columns: np.ndarray | None) -> np.ndarray:
-    """Return the hashes of rows that have further columns, behind their features."""
+    """Return row hashes that include further columns; None is skipped.
+
+    ``hashes`` are those of the ``n_features`` features.
+    """
     hashes = hashes.copy()
     extra = [np.asarray(column, dtype=np.float64) for column in columns if column is not None]
     for key, column in zip(_column_keys(n_features, len(extra)), extra, strict=True):
@@ -80,7 +87,7 @@ def with_columns(hashes: np.ndarray, n_features: int, *columns: np.ndarray | Non
 
 
 def group_hashes(hashes: np.ndarray, groups: QueryGroups) -> np.ndarray:
-    """Return a hash for each group of rows, from the hashes of the rows in any order."""
+    """Return a hash for each group, from the hashes of its rows, whose order does not matter."""
     # Row hashes are sums themselves. They are hashed once more, because otherwise two rows of a
     # query could exchange a value without a change of their sum.
     mixed = np.append(_mix(hashes)[groups.order], np.uint64(0))  # there may be no rows
@@ -89,7 +96,10 @@ def group_hashes(hashes: np.ndarray, groups: QueryGroups) -> np.ndarray:
 
 
 def _add(kernel, *arguments):
-    """Call a kernel for all blocks of rows; the last argument has an entry for each row."""
+    """Call a kernel in parallel for all blocks of rows.
+
+    The last argument, an array with an entry for each row, is changed in place.
+    """
     n_blocks = -(-len(arguments[-1]) // _BLOCK)
     in_parts(kernel, np.arange(n_blocks + 1), *arguments)
 
@@ -111,7 +121,10 @@ def _matrix_hashes(X):
 
 
 def _column_keys(start, n_columns):
-    """Return a number for each column, so that swapping two values of a row changes its hash."""
+    """Return a number for each column from ``start`` on.
+
+    With it, swapping two values of a row changes the hash of the row.
+    """
     return (np.arange(start, start + n_columns, dtype=np.uint64) + np.uint64(1)) * _GOLDEN
 
 
@@ -125,7 +138,7 @@ def _mix(bits):
 
 @register_jitable
 def _bits(value):
-    """Return the same 64 bits for equal numbers."""
+    """Return the 64 bits of a number; equal numbers, and all NaN, have the same."""
     wide = np.float64(value) + 0.0  # -0.0 + 0.0 is 0.0
     bits = np.float64(wide).view(np.uint64)
     return bits if wide == wide else _NAN_BITS
@@ -158,10 +171,11 @@ def _add_by_entry(first, last, values, columns, indptr, keys, hashes):
 
 @njit
 def _sort_by_query(ranking, codes, free, order):
-    """Sort ranked rows by query in one pass; within a query they keep their ranking.
+    """Fill ``order`` with the rows of ``ranking`` sorted by query, in one pass.
 
-    ``free`` holds the next free index of each query: first the index of its first row, in the end
-    the index behind its last row.
+    Within a query they keep their order. ``codes`` is the query of each row. ``free`` holds the
+    next free index of each query: first the index of its first row, in the end the index behind its
+    last row.
     """
     for row in ranking:
         order[free[codes[row]]] = row

@@ -114,7 +114,10 @@ class Columns:
 
     @classmethod
     def of_values(cls, table: "TableValues", earlier: Iterable["Columns"] = ()) -> Self:
-        """Return the columns of a table from its distinct values, as :meth:`of` does."""
+        """Return the columns of a table from its distinct values.
+
+        ``earlier`` are columns of models whose categories keep their codes, see :meth:`of`.
+        """
         columns = cls(names=tuple(table.names) if _is_list_of(str, table.names) else None)
         models = list(earlier)
         return replace(
@@ -126,7 +129,7 @@ class Columns:
         )
 
     def _levels_of(self, position: int, models: Iterable["Columns"]) -> list[Any]:
-        """Return the categories of a column in the first model that has it.
+        """Return the categories of a column in the first model that has it; empty if none has.
 
         The column is found by its name, or by its position where the table or the model has none.
         """
@@ -158,7 +161,10 @@ class Columns:
         return matrix
 
     def _column(self, column, index):
-        """Return one column as numbers."""
+        """Return one column as numbers; ``index`` is its position.
+
+        Categories become codes. Refuses other types than in ``fit``, unless all values are missing.
+        """
         expected = "categories" if index in self.categories else "numbers"
         if expected == "categories" and column.dtype in (*_CATEGORICAL, nw.Object):
             return _codes(column, self.categories[index])
@@ -218,14 +224,17 @@ class TableValues:
                 self.by_position.setdefault(position, _Values(column.name)).add(column)
 
     def as_plain(self) -> list[list[Any]]:
-        """Return the values of each categorical column as lists that JSON can hold."""
+        """Return ``[position, n_rows, is_text, values]`` of each categorical column, for JSON."""
         return [
             [position, values.n_rows, values.is_text, values.checked()]
             for position, values in self.by_position.items()
         ]
 
     def join(self, tables: Iterable[list[list[Any]]]) -> None:
-        """Replace the values by the values of all workers, including this one."""
+        """Replace the values by those of all workers, including this one.
+
+        ``tables`` are the results of :meth:`as_plain` of each worker.
+        """
         for values in self.by_position.values():
             values.n_rows, values.is_text, values.distinct = 0, False, {}
         for position, n_rows, is_text, distinct in chain.from_iterable(tables):
@@ -236,7 +245,7 @@ class TableValues:
 
 
 class _Values:
-    """The distinct values of a column of categories."""
+    """The distinct values of a column of categories, added batch by batch."""
 
     def __init__(self, name: str):
         self.name = name
@@ -265,7 +274,10 @@ class _Values:
         return list(self.distinct)
 
     def sorted(self) -> list[Any]:
-        """Return the values in an order that does not depend on the rows."""
+        """Return the values in an order that does not depend on the rows.
+
+        Refuses dates, numbers and free text among text.
+        """
         values = self.checked()
         if self.is_text:
             self._refuse_dates()
@@ -288,7 +300,7 @@ class _Values:
             )
 
     def _check_numbers(self) -> None:
-        """Refuse numbers as text, and warn of possible ones: categories have no order."""
+        """Refuse text that surely is numbers, and warn of possible numbers."""
         texts = sorted(self.distinct)
         numbers = numbers_among(texts)
         if numbers is None or str(self.name).lower() in ID_NAMES:  # which are warned of as ids
@@ -327,7 +339,10 @@ class _Values:
 
 
 def _category_advice(column: Any, levels: Sequence[Any]) -> str:
-    """Return advice for a column of numbers where ``fit`` had categories."""
+    """Return advice for a column whose type is no category, while ``fit`` had categories.
+
+    ``levels`` are the categories of ``fit``.
+    """
     are_text = all(isinstance(level, str) for level in levels)
     if not column.implementation.is_pandas_like() or column.dtype.is_float():
         return f"The categories of fit are {quote([*levels])}."
@@ -341,7 +356,10 @@ def _extended(levels: Iterable[Any], values: Iterable[Any]) -> list[Any]:
 
 
 def check_columns(names: Any, categories: Any, n_features: int) -> None:
-    """Refuse names and categories that no data frame with ``n_features`` columns has.
+    """Refuse names and categories of columns that are not of ``n_features`` columns.
+
+    ``names`` must be None or a list of texts, and ``categories`` a dict from column indices to
+    lists.
 
     Examples
     --------
@@ -379,9 +397,9 @@ def as_csr(X: Any) -> csr_matrix:
 
 
 def matrix_below(table: Any) -> np.ndarray | None:
-    """Return the matrix of which a pyarrow table is a view, or None if there is none.
+    """Return the matrix of which the columns of a data frame are views, or None if there is none.
 
-    narwhals finds it for the other libraries of data frames.
+    narwhals finds it for the other libraries of data frames; this function does for pyarrow.
 
     Examples
     --------
@@ -464,7 +482,7 @@ def as_frame(X: Any, name: str = "X") -> nw.DataFrame[Any] | None:
 def fitted_columns(X: Any, names: Iterable[str] | None) -> Any:
     """Return the columns of a data frame that have these names, in their order; None takes all.
 
-    Entries of embeddings are such columns, too.
+    Entries of embeddings count as such columns. Refuses a data frame that lacks a column.
 
     Examples
     --------
@@ -552,14 +570,14 @@ def taken_rows(X: Any, rows: ArrayLike) -> Any:
 
 
 def _codes(column, categories):
-    """Return the code of each value; NaN for values that are not among the categories."""
+    """Return the code of each value: its index among the categories, or NaN for other values."""
     code_of = {category: float(code) for code, category in enumerate(categories)}
     values = column.to_list()
     return np.fromiter((code_of.get(value, np.nan) for value in values), float, len(values))
 
 
 def _numbers_from_objects(column):
-    """Return a column of Python objects as numbers."""
+    """Return a column of Python objects as numbers, NaN if missing; refuse dates and text."""
     values = [np.nan if is_missing(value) else value for value in column.to_list()]
     try:
         if any(isinstance(value, np.datetime64 | np.timedelta64) for value in values):
@@ -573,6 +591,9 @@ def _numbers_from_objects(column):
 
 
 def _common_dtype(dtypes):
-    """Return float32 where it represents all columns exactly and one of them has it."""
+    """Return the type of a matrix for columns of these types: float32 or float64.
+
+    float32 if it represents all columns exactly and one of them has it.
+    """
     narrow = all(dtype in (*_FITS_FLOAT32, *_CATEGORICAL) for dtype in dtypes)
     return np.float32 if narrow and nw.Float32 in dtypes else np.float64

@@ -93,6 +93,8 @@ pd.Timedelta('1D')."
 def text_conversion(column: Any, texts: Sequence[str]) -> str:
     """Return advice, with code, for a column of numbers as text, or of text and numbers.
 
+    ``texts`` are the distinct texts of the column.
+
     Examples
     --------
     >>> import pandas as pd
@@ -117,7 +119,10 @@ def text_conversion(column: Any, texts: Sequence[str]) -> str:
 
 
 def _number_conversion(column: Any, replacements: Sequence[tuple[str, str]], are_all: bool) -> str:
-    """Return advice to make numbers of texts by replacements; ``are_all`` if none is left over."""
+    """Return advice to make numbers of texts; ``replacements`` are pairs (old, new).
+
+    ``are_all`` tells whether all texts are then numbers, so that none becomes a missing value.
+    """
     cells = "{}.astype('string')" if column.dtype == nw.Object else "{}"
     for old, new in replacements:
         if _by_pandas(column):
@@ -133,7 +138,10 @@ def _number_conversion(column: Any, replacements: Sequence[tuple[str, str]], are
 
 
 def _measure_conversion(column: Any, measures: dict[str, str], *, are_all: bool) -> str:
-    """Return advice for a column of numbers with units; ``measures`` are the numbers by text."""
+    """Return advice for a column of numbers with units; ``measures`` maps texts to their numbers.
+
+    ``are_all`` tells whether all texts are such numbers.
+    """
     units = {unit_of(text) for text in measures}
     if len(units) > 1:
         return f"Make numbers of one unit of it; got the units {', '.join(sorted(units))}."
@@ -166,7 +174,7 @@ def _replacements(numbers: Sequence[str]) -> list[tuple[str, str]]:
 
 
 def _assigned(column: Any, written: str) -> str:
-    """Return the code that assigns an expression to a column of X."""
+    """Return the code that assigns an expression to a column of X; {} in it is the column."""
     if column.implementation.is_polars():
         return f"X = X.with_columns({written.format(f'pl.col({column.name!r})')})"
     to_pandas = "" if column.implementation.is_pandas_like() else "X = X.to_pandas(); "

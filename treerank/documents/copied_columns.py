@@ -46,7 +46,11 @@ def warn_of_copied_columns(estimator: Any, X: Any, y: np.ndarray, qid: Any) -> N
 
 
 def warn_of_copies_by_row(estimator: Any, X: Any, by_row: Mapping[str, Any]) -> None:
-    """Warn of each column that holds what else is given by row, such as weights; None is not."""
+    """Warn of each column of X that equals an argument with an entry per row, such as weights.
+
+    ``by_row`` maps the names of the arguments to their values; None is skipped, and so is X of
+    fewer than 1000 rows.
+    """
     if X.shape[0] < _MANY or not isinstance(X, np.ndarray):
         return
     for name, column in by_row.items():
@@ -61,7 +65,10 @@ def warn_of_copies_by_row(estimator: Any, X: Any, by_row: Mapping[str, Any]) -> 
 
 
 def _warn_of_copies(estimator, X, name, values, rows="rows"):
-    """Warn of each column that holds the labels or the query ids."""
+    """Warn of each column of X that equals ``values``, unless these are all the same.
+
+    ``name`` is the argument that has them, and ``rows`` what the message calls the rows.
+    """
     sample = slice(None, None, len(values) // 100)
     for column in np.flatnonzero((X[sample] == values[sample, None]).all(axis=0)):
         if np.ptp(values) > 0 and np.array_equal(X[:, column], values):
@@ -69,7 +76,10 @@ def _warn_of_copies(estimator, X, name, values, rows="rows"):
 
 
 def _warn_of_copy(estimator, column, name, rows="rows"):
-    """Warn of one column. All workers of a fit word it the same, so it is shown once."""
+    """Warn of one column that equals the argument ``name``.
+
+    All workers of a fit word it the same, so it is shown once.
+    """
     names = feature_names_of(estimator)
     label = column if names is None else quote(str(names[column]))
     warn_user(f"Column {label} of X equals {name} in all {rows}. Leave it out of X.")

@@ -21,10 +21,11 @@ _FITS_FLOAT32 = ("b1", "i1", "u1", "i2", "u2", "f2", "f4")
 
 
 def with_entries(X: Any, sizes: Mapping[str, int] | None = None) -> Any:
-    """Return a data frame in which each column of embeddings is a column of each of its entries.
+    """Return a data frame in which the entries of embeddings are columns of their own.
 
     ``sizes`` are the numbers of entries by column, by default those of :func:`embedding_sizes`. A
-    missing embedding has missing entries. What has no embeddings is returned unchanged.
+    missing embedding has missing entries. Other objects, and frames without embeddings, are
+    returned unchanged.
 
     Examples
     --------
@@ -83,10 +84,10 @@ def embedding_sizes(frames: Iterable[Any]) -> dict[str, int]:
 
 
 def sources_of(names: Iterable[str], columns: Iterable[Any]) -> list[str]:
-    """Return the columns of a data frame that have the features of these names.
+    """Return the columns of a data frame that hold the features of these names.
 
-    A feature ``title_0`` that is no column comes from a column ``title``. A feature that neither
-    has is returned as it is, for a message that names it.
+    ``columns`` are the names of its columns. A feature ``title_0`` that is no column comes from a
+    column ``title``. A feature without any is returned as it is, for a message that names it.
 
     Examples
     --------
@@ -98,7 +99,10 @@ def sources_of(names: Iterable[str], columns: Iterable[Any]) -> list[str]:
 
 
 def with_entries_of(frame: nw.DataFrame[Any], names: Iterable[str]) -> nw.DataFrame[Any]:
-    """Return a frame with the entries of its embeddings that are features of these names."""
+    """Return a frame in which embeddings are replaced by their entries, if ``names`` has these.
+
+    ``names`` are the features of ``fit``. The frame is returned unchanged if it lacks a column.
+    """
     names = list(names)
     sources = sources_of(names, frame.columns)
     bases = {*sources} - {*names}
@@ -114,13 +118,16 @@ def with_entries_of(frame: nw.DataFrame[Any], names: Iterable[str]) -> nw.DataFr
 
 
 def _base_of(name: Any, columns: Collection[Any]) -> Any:
-    """Return the column of which a feature is an entry by its name, or the feature itself."""
+    """Return the column of which a feature is an entry by its name, or the feature itself.
+
+    ``title`` is the column of ``title_0``, if it is among ``columns``.
+    """
     base = str(name).rpartition("_")[0]
     return base if base in columns and _is_entry(name, base) else name
 
 
 def _is_entry(name: Any, base: str) -> bool:
-    """Tell whether a name is that of an entry of an embedding."""
+    """Tell whether a name is that of an entry of the column ``base``, such as ``base_0``."""
     if not isinstance(name, str) or not name.startswith(f"{base}_"):
         return False
     number = name[len(base) + 1 :]
@@ -133,7 +140,7 @@ def _is_of_lists(column: Any) -> bool:
 
 
 def _may_be_embedding(column: Any) -> bool:
-    """Tell whether a column may hold embeddings by its type, or holds nothing as far as known."""
+    """Tell whether the type of a column allows embeddings, or says nothing as all is missing."""
     if column.dtype == nw.String:  # which objects are, too, that are all missing
         return all(map(is_missing, column[:1].to_list()))
     return any(column.dtype == kind for kind in (nw.List, nw.Array, nw.Object, nw.Unknown))
@@ -154,7 +161,10 @@ def _first(column: Any) -> Any:
 
 
 def _checked_size(column: Any, first: Any) -> int:
-    """Return the number of entries of an embedding; refuse one without, and one without a name."""
+    """Return the number of entries of ``first``, the first embedding of a column.
+
+    Refuses an empty one, and a column whose name is no text.
+    """
     if not isinstance(column.name, str):
         raise TypeError(
             f"Column {column.name!r} of X must have text as its name, since its lists become "
@@ -169,7 +179,10 @@ def _checked_size(column: Any, first: Any) -> int:
 def _expanded(
     frame: nw.DataFrame[Any], sizes: Mapping[str, int], *, are_fitted: bool = False
 ) -> nw.DataFrame[Any]:
-    """Return a frame with the entries in place of embeddings; ``sizes`` may be those of ``fit``."""
+    """Return a frame in which the columns of ``sizes`` are replaced by their entries.
+
+    ``are_fitted`` tells messages that the sizes are those of ``fit``.
+    """
     if not sizes:
         return frame
     order, entries = list[Any](), list[Any]()
@@ -187,7 +200,7 @@ def _expanded(
 
 
 def _refuse_clash(name: str, columns: Iterable[Any]) -> None:
-    """Refuse a column whose name is that of an entry, or of one that would follow."""
+    """Refuse a column of the frame that has the name of an entry of the embedding ``name``."""
     other = next((column for column in columns if _is_entry(column, name)), None)
     if other is not None:
         raise ValueError(
@@ -197,7 +210,10 @@ def _refuse_clash(name: str, columns: Iterable[Any]) -> None:
 
 
 def _matrix_of(column: Any, size: int, are_fitted: bool) -> np.ndarray:
-    """Return embeddings as a matrix, in which missing ones are NaN."""
+    """Return embeddings as a matrix of ``size`` columns; missing ones are rows of NaN.
+
+    Refuses rows of other sizes. ``are_fitted`` tells the message that ``size`` is that of ``fit``.
+    """
     read = _of_lists if _is_of_lists(column) else _of_objects
     numbers, has_none, sizes = read(column)
     wrong = ~has_none & (sizes != size)
@@ -219,7 +235,11 @@ def _matrix_of(column: Any, size: int, are_fitted: bool) -> np.ndarray:
 
 
 def _of_lists(column: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return all numbers of a column of lists, which rows are missing, and the sizes of rows."""
+    """Return ``(numbers, missing, sizes)`` of a column of lists.
+
+    They are all numbers one after the other, a mask of the rows that are missing, and the number of
+    entries of each row, 0 for missing ones.
+    """
     import pyarrow as pa
     from pyarrow import compute
 
@@ -250,7 +270,10 @@ def _of_lists(column: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def _numbers_of(array: Any, kind: Any) -> np.ndarray:
-    """Return an array of Arrow as NumPy's; missing numbers are NaN."""
+    """Return an array of Arrow as NumPy's; missing numbers are NaN.
+
+    ``kind`` is its type. Raises an OverflowError for whole numbers that would be rounded.
+    """
     import pyarrow as pa
 
     if pa.types.is_decimal(kind):
@@ -269,7 +292,7 @@ def _numbers_of(array: Any, kind: Any) -> np.ndarray:
 
 
 def _of_objects(column: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return all numbers of a column of lists among objects, as :func:`_of_lists` does."""
+    """Return ``(numbers, missing, sizes)`` of a column of objects, as :func:`_of_lists` does."""
     values = column.to_list()
     rows, has_none = list[np.ndarray](), np.zeros(len(values), dtype=bool)
     sizes = np.zeros(len(values), dtype=np.int64)
@@ -292,7 +315,7 @@ def _of_objects(column: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def _numbers_in(value: Any) -> np.ndarray | None:
-    """Return one embedding as an array of numbers; None if it is none."""
+    """Return one embedding as an array of numbers; None if it is no list of numbers."""
     if not _is_vector(value):
         return None
     try:
@@ -315,14 +338,14 @@ def _numbers_in(value: Any) -> np.ndarray | None:
 
 
 def _are_rounded(numbers: np.ndarray) -> bool:
-    """Tell whether some are whole numbers that double precision need not represent."""
+    """Tell whether some are whole numbers of at least 2**53 in size, which doubles may round."""
     if numbers.dtype.kind not in "iuO" or numbers.dtype.itemsize < 8:
         return False
     return bool(((numbers >= _LARGEST) | (numbers <= -_LARGEST)).any())
 
 
 def _refuse_entries(name: str, value: Any, row: int) -> None:
-    """Refuse what is no list of numbers."""
+    """Raise an error for the value of a row that is no list of numbers."""
     raise TypeError(
         f"Column {name!r} of X must hold numbers alone in its lists; got {quote(value)} in row "
         f"{row}. Leave it out, or make one list of numbers of each."

@@ -58,7 +58,7 @@ class EvalSet:
 
     @property
     def X(self) -> Any:
-        """Features of the documents; batches are not read into memory."""
+        """Features of the documents in their order; batches are not read into memory."""
         return matrix_of(self.documents)
 
     @property
@@ -80,7 +80,7 @@ class EvalSet:
         return self.documents.any(bool(self.groups.with_two_labels(self.y).any()))
 
     def of_all(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray, QueryGroups]:
-        """Return scores, labels and queries of the documents of all workers."""
+        """Return ``(scores, labels, queries)`` of the documents of all workers."""
         rows, groups = self.documents, self.groups
         if rows.is_shard:
             numbers = rows.numbers_of(groups.n_queries)
@@ -88,7 +88,7 @@ class EvalSet:
         return rows.of_all(scores), rows.of_all(self.y), groups
 
     def judged(self) -> Self:
-        """Return the documents that have a label."""
+        """Return the documents whose label is not NaN."""
         judged = ~np.isnan(self.y)
         return self if judged.all() else self.take(np.flatnonzero(judged))
 
@@ -129,12 +129,12 @@ above 0 and below 1, such as 0.2; got 1.
 def split_off_share(
     data: TrainingSet, share: float, seed: int, earlier: TrainingQueries | None = None
 ) -> tuple[TrainingSet, TrainingSet]:
-    """Return a training set without a share of its queries, and the documents of this share.
+    """Return ``(training set, held-out set)``: without a share of the queries, and this share.
 
     Queries are drawn in canonical order, so neither the order of rows nor the names of queries
     matter. About the same share of queries with and without two different labels is drawn. Queries
     on which an ``earlier`` fit was trained, which this one continues, are not
-    drawn.
+    drawn. Refuses a share that holds out no query with two different labels, or leaves none.
     """
     n_queries, with_pairs = data.groups.n_queries, data.groups.with_two_labels(data.y)
     n_held, n_with_pairs = round(share * n_queries), int(with_pairs.sum())
@@ -254,7 +254,10 @@ def first_weighted(labels: dict[str, np.ndarray], weights: Iterable[float]) -> n
 
 
 def hashes_of_sets(sets: Sequence[LabeledSet]) -> list[int]:
-    """Return a hash of each set, which does not depend on the order of rows or on workers."""
+    """Return a hash of features and labels of each set, over all workers.
+
+    It does not depend on the order of rows or on the number of workers.
+    """
     hashes = []
     for rows, labels, groups in sets:
         judged = rows.hashes() ^ row_hashes(np.column_stack([*labels.values()]))
@@ -276,7 +279,8 @@ def _joined(groups: Sequence[QueryGroups]) -> QueryGroups:
 def parts_of_eval_set(eval_set: Any, name: str = "eval_set") -> tuple[Any, Any, Any]:
     """Return X, y and qid of an ``eval_set``, which is ``(X, y)`` or ``(X, y, qid)``.
 
-    The result of a file reader unpacks as ``(X, y, qid)``.
+    ``qid`` is None without one. The result of a file reader unpacks as ``(X, y, qid)``. ``name`` is
+    the argument that messages name.
 
     Examples
     --------
@@ -305,7 +309,10 @@ def unpacked(data: Any) -> Any:
 
 
 def check_eval_set(estimator: Any, X: Any, y: Any, qid: Any) -> tuple[Any, np.ndarray, QueryGroups]:
-    """Return features, labels and queries of the judged documents of an ``eval_set``."""
+    """Return ``(X, y, groups)`` of the documents of an ``eval_set`` whose label is not NaN.
+
+    ``X`` is a float matrix.
+    """
     X = check_features(estimator, X)
     y = check_labels(y, X.shape[0], some_unjudged=True)
     groups = QueryGroups.from_qid(qid, len(y))
@@ -314,7 +321,10 @@ def check_eval_set(estimator: Any, X: Any, y: Any, qid: Any) -> tuple[Any, np.nd
 
 
 def read_eval_set(ranker: Any, eval_set: Any, name: str = "eval_set") -> tuple[Any, Any, Any]:
-    """Return X, y and qid of an ``eval_set``, whose y and qid may be names of columns of X."""
+    """Return X, y and qid of an ``eval_set``, whose y and qid may be names of columns of X.
+
+    Only X of batches is read as a matrix. ``name`` is the argument that messages name.
+    """
     if isinstance(eval_set, Batches):
         return documents_of_batches(ranker, eval_set)
     X, y, qid = parts_of_eval_set(eval_set, name)

@@ -78,7 +78,10 @@ def set_columns(estimator: Any, columns: Columns, n_features: int) -> None:
 
 
 def _read_rows(estimator, rows, reset):
-    """Return the matrix of documents that another estimator has read."""
+    """Return the matrix of documents that were read before, as ``Rows``.
+
+    ``reset`` sets the estimator's columns; otherwise other columns than in ``fit`` are refused.
+    """
     if rows.is_sparse:
         _refuse_sparse(estimator, rows.values)
     if reset:
@@ -90,7 +93,10 @@ def _read_rows(estimator, rows, reset):
 
 
 def _is_checked(estimator, X):
-    """Tell quickly whether X needs no check; checks take longer than scoring a query."""
+    """Tell quickly whether X is a float matrix of the right width without infinite numbers.
+
+    Checks take longer than scoring a query. False if columns have names or categories.
+    """
     if type(X) is not np.ndarray or X.dtype not in _FLOATS or X.ndim != 2 or len(X) == 0:
         return False
     if X.shape[1] != n_features_of(estimator) or feature_names_of(estimator) is not None:
@@ -157,7 +163,7 @@ def check_matrix(name: str, X: Any) -> Any:
 
 
 def _as_array(X):
-    """Return an array; refuse masked entries and dates, which scikit-learn takes for numbers."""
+    """Return an array of two dimensions; refuse masked entries, dates and complex numbers."""
     if not isinstance(X, np.ndarray):
         refuse_records(X)
     refuse_masked("X", X)
@@ -189,7 +195,10 @@ def _as_array(X):
 
 
 def _check_sparse(estimator, X, reset):
-    """Return sparse features as a CSR matrix; refuse them if the estimator needs dense ones."""
+    """Return sparse features as a CSR matrix; refuse them if the estimator needs dense ones.
+
+    ``reset`` sets the estimator's columns.
+    """
     _refuse_sparse(estimator, X)
     if reset:
         estimator.columns_ = Columns()

@@ -17,7 +17,7 @@ MAX_LABEL, MAX_GAIN = 1000, 2.0**1000
 
 
 def exponential_gain(y: np.ndarray) -> np.ndarray:
-    """Return 2^y - 1."""
+    """Return 2^y - 1; refuse labels above 1000."""
     top = y.max()
     if top > MAX_LABEL:
         raise ValueError(f"y must be at most {MAX_LABEL} for gain='exponential'; got {top}.")
@@ -68,7 +68,7 @@ def label_gains(y: ArrayLike, gain: str | Sequence[float] = "exponential") -> np
 
 
 def _listed_gains(y: np.ndarray, table: np.ndarray) -> np.ndarray:
-    """Return ``table[y]``; refuse labels that are no index of the table."""
+    """Return ``table[y]``, the gain of each label; refuse labels that are no index of the table."""
     gains = np.empty(len(y))
     n_found = _look_up(y, table, gains)
     if n_found < len(y):
@@ -80,7 +80,10 @@ def _listed_gains(y: np.ndarray, table: np.ndarray) -> np.ndarray:
 
 @njit
 def _look_up(y, table, gains):
-    """Write ``table[y]``; return the number of labels before the first that is no index."""
+    """Write ``table[y]`` to ``gains``; return the number of labels before the first wrong one.
+
+    A wrong label is no index of the table. Then the labels after it are not looked up.
+    """
     for t in range(len(y)):
         label = y[t]
         if not 0 <= label < len(table) or label != np.floor(label):
@@ -127,5 +130,8 @@ def is_relevant(y: np.ndarray, threshold: float) -> np.ndarray:
 
 
 def count_relevant(gains: np.ndarray, indptr: np.ndarray) -> np.ndarray:
-    """Return the number of documents of each query with a positive gain."""
+    """Return the number of documents of each query with a positive gain.
+
+    Query ``q`` has the gains ``gains[indptr[q]:indptr[q + 1]]``.
+    """
     return np.diff(np.append(0, np.cumsum(gains > 0))[indptr])

@@ -43,7 +43,7 @@ def check_ids(name: str, values: Any, n_rows: int | None = None) -> np.ndarray:
 
 
 def text_ids(name: str, values: Any, n_rows: int | None = None) -> np.ndarray:
-    """Return ids as :func:`check_ids` does, but bytes as text.
+    """Return ids as :func:`check_ids` does, but bytes as text; refuse bytes that are not UTF-8.
 
     Examples
     --------

@@ -46,7 +46,7 @@ def split_labels(y: Any) -> dict[str, np.ndarray] | None:
 
 
 def _label_column(name: Any, column: Any) -> np.ndarray:
-    """Return a label as an array, in which integers beside missing ones must not be rounded."""
+    """Return a label as an array; refuse large integers that were rounded beside missing values."""
     values = np.asarray(column)
     if values.dtype.kind == "f":
         refuse_rounded(f"y[{name!r}]", column, values)
@@ -54,7 +54,10 @@ def _label_column(name: Any, column: Any) -> np.ndarray:
 
 
 def refuse_several_labels(y: Any, where: str = "", advice: str = "", name: str = "y") -> None:
-    """Refuse several labels where a single one is needed."""
+    """Refuse several labels where a single one is needed.
+
+    ``where`` and ``advice`` are parts of the message, and ``name`` is the argument that it names.
+    """
     labels = split_labels(y)
     if labels is not None:
         raise ValueError(f"{name} must be a single label{where}; got {quote([*labels])}. {advice}")
@@ -87,9 +90,10 @@ def check_labels(
 
 
 def weights_of_labels(label_weights: Any, names: Iterable[str]) -> list[float]:
-    """Return the weight of each label; it is 1 for labels that ``label_weights`` does not name.
+    """Return the weight of each label of ``names``; 1 if ``label_weights`` does not name it.
 
-    ``label_weights`` is a mapping from names to weights, or None.
+    ``label_weights`` is a mapping from names to weights, or None. Refuses unknown labels, negative
+    weights, and weights that are all 0.
 
     Examples
     --------
@@ -113,9 +117,10 @@ def weights_of_labels(label_weights: Any, names: Iterable[str]) -> list[float]:
 def labels_with_weight(
     labels: dict[str, np.ndarray] | None, label_weights: Any
 ) -> tuple[dict[str, np.ndarray] | None, dict[str, float] | None]:
-    """Return the labels whose weight is not 0, on which alone a fit depends, and all weights.
+    """Return ``(labels, weights)``: labels whose weight is not 0, and weights of all labels.
 
-    ``labels`` is None for a single label, which has no weight.
+    A fit depends on the former alone. Both are dicts by name; both are None if ``labels`` is, for a
+    single label.
 
     Examples
     --------
@@ -130,7 +135,10 @@ def labels_with_weight(
 
 
 def check_labels_by_name(labels: Mapping[str, Any], n_documents: int) -> dict[str, np.ndarray]:
-    """Return several labels as arrays of numbers; NaN marks documents without this label."""
+    """Return several labels as arrays of numbers; NaN marks documents without this label.
+
+    Refuses columns that do not have ``n_documents`` entries.
+    """
     return {
         name: check_column(f"y[{name!r}]", column, n_documents, some_unjudged=True)
         for name, column in labels.items()

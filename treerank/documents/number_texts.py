@@ -43,7 +43,19 @@ FEW = 3
 
 
 class NumberTexts(NamedTuple):
-    """A number among distinct texts, and a text that is no number, if there is any."""
+    """Numbers found among distinct texts.
+
+    Attributes
+    ----------
+    example : str
+        A text that is a number.
+    other : str or None
+        A text that is no number, if there is any; another example if the numbers have units.
+    is_sure : bool
+        Whether the texts are numbers beyond doubt; if not, they may be codes.
+    has_unit : bool
+        Whether the texts are numbers with units.
+    """
 
     example: str
     other: str | None
@@ -96,7 +108,7 @@ def numbers_among(texts: Sequence[str]) -> NumberTexts | None:
 
 
 def number_of_measure(text: str) -> str | None:
-    """Return the number of a number with a unit; None for other texts.
+    """Return the number in a text that is a number with a unit, as text; None for other texts.
 
     Examples
     --------
@@ -108,7 +120,7 @@ def number_of_measure(text: str) -> str | None:
 
 
 def unit_of(text: str) -> str:
-    """Return the unit of a text that :func:`number_of_measure` finds to have one.
+    """Return the unit of a text that is a number with a unit, see :func:`number_of_measure`.
 
     Examples
     --------

@@ -71,7 +71,10 @@ class QueryGroups(RenamedMembers, Shown):
 
     @classmethod
     def from_codes(cls, qid: np.ndarray) -> "QueryGroups":
-        """Group rows by numbers that are equal where query ids are, which are not known."""
+        """Group rows by an array of numbers or other values, equal where queries are.
+
+        Ids stay None.
+        """
         changes = qid[1:] != qid[:-1]
         if 2 * np.count_nonzero(changes) < len(qid):  # mostly runs: sort the runs, not the rows
             starts = np.append(0, np.flatnonzero(changes) + 1)[: len(qid)]
@@ -103,7 +106,10 @@ class QueryGroups(RenamedMembers, Shown):
         return np.arange(self.n_documents) if self.permutation is None else self.permutation
 
     def sorted(self, values: Any) -> Any:
-        """Return one value per row, sorted by query; no copy if they are sorted already."""
+        """Return ``values``, which has an entry per row, sorted by query.
+
+        No copy is made if the rows are sorted by query already.
+        """
         return values if self.permutation is None else values[self.permutation]
 
     @cached_property
@@ -132,7 +138,7 @@ class QueryGroups(RenamedMembers, Shown):
         return codes
 
     def first_of(self, values: np.ndarray) -> np.ndarray:
-        """Return the value of the first row of each query."""
+        """Return the entry of ``values``, one per row, of the first row of each query."""
         return values[self.sorted_rows(self.indptr[:-1])]
 
     def sorted_rows(self, indices: np.ndarray) -> np.ndarray:
@@ -145,7 +151,7 @@ class QueryGroups(RenamedMembers, Shown):
         return np.fmax.reduceat(by_query, start) > np.fmin.reduceat(by_query, start)  # no NaN
 
     def take(self, rows: np.ndarray) -> "QueryGroups":
-        """Return the groups of some rows, whose indices become 0, 1, 2 and so on."""
+        """Return the groups of some rows; row ``rows[i]`` becomes row ``i``."""
         codes = self.codes[rows]
         taken = QueryGroups.from_codes(codes)
         return taken if self.ids is None else replace(taken, ids=self.ids[taken.first_of(codes)])
@@ -208,7 +214,9 @@ def check_qid(qid: ArrayLike, n_documents: int | None = None, *, name: str = "qi
 
 
 def joined_ids(parts: Sequence[np.ndarray]) -> np.ndarray:
-    """Return the query ids of several batches as one array; it is text if any batch has text.
+    """Return the query ids of several batches as one array.
+
+    It is text if any batch has text, and otherwise an array of objects if types differ.
 
     Examples
     --------
@@ -222,7 +230,7 @@ def joined_ids(parts: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def _advice_on_sizes(name, values, n_documents):
-    """Return advice where ids seem to be the sizes of groups, as LightGBM takes them."""
+    """Return advice if ids seem to be sizes of groups, as LightGBM takes them; else ""."""
     is_number = values.ndim == 1 and values.dtype.kind in "iu"
     if not is_number or values.sum() != n_documents:
         return ""
@@ -244,7 +252,10 @@ def _as_ids(name, qid):
 
 
 def _numbered(name, ids):
-    """Return the number of each id, by Python's own equality."""
+    """Return the number of each id, in ascending order of ids, equal for ids that Python has equal.
+
+    Refuses missing ids, and objects that cannot be hashed.
+    """
     try:
         distinct = dict.fromkeys(ids)
     except TypeError as error:
@@ -289,7 +300,7 @@ def objects(values: Sequence[Any]) -> np.ndarray:
 
 
 def _is_missing_id(value):
-    """Tell whether an id is missing, or a part of an id of several parts."""
+    """Tell whether an id is missing; a tuple is if any of its entries is."""
     return any(map(is_missing, value)) if isinstance(value, tuple) else is_missing(value)
 
 
@@ -300,7 +311,7 @@ def _by_type(value):
 
 
 def _refuse_missing(name, is_missing, values):
-    """Refuse the first id that is missing."""
+    """Raise an error for the first id that is missing; ``is_missing`` is a mask of the rows."""
     if is_missing.any():
         row = int(np.argmax(is_missing))
         raise ValueError(f"{name} must not be missing; got {values[row]} in row {row}.")

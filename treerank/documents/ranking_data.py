@@ -154,7 +154,10 @@ class RankingData(Shown):
         return tuple(data.take(part[queries.codes] == number) for number in range(len(counts)))
 
     def _without_time(self, by_time: Any) -> "tuple[RankingData, Any]":
-        """Return the data without the column that ``by_time`` names, and its times."""
+        """Return ``(data, times)``: without the column that ``by_time`` names, and its values.
+
+        Times that are given as values are returned with the unchanged data.
+        """
         if not isinstance(by_time, str):
             return self, by_time
         frame: Any = as_frame(self.X)
@@ -193,7 +196,10 @@ class RankingData(Shown):
 
 
 def _counts_of_parts(n_queries: int, valid: Any, test: Any) -> list[int]:
-    """Return the number of queries of each part of a split; training comes first."""
+    """Return the number of queries of the training, validation and test set, as far as asked for.
+
+    ``valid`` and ``test`` are shares, numbers or None. Refuses parts that leave no training query.
+    """
     asked = {name: size for name, size in (("valid", valid), ("test", test)) if size is not None}
     if not asked:
         raise ValueError("valid or test must be a share of the queries, such as 0.2; got None.")
@@ -215,7 +221,10 @@ def _counts_of_parts(n_queries: int, valid: Any, test: Any) -> list[int]:
 
 
 def _parts_by_time(by_time: Any, queries: QueryGroups, counts: list[int]) -> np.ndarray:
-    """Return the part of each query, the latest in the last one; equal times stay together."""
+    """Return the part of each query, from 0; the latest queries are in the last part.
+
+    ``counts`` are the numbers of queries of the parts. Queries of equal times stay together.
+    """
     check_qid(by_time, queries.n_documents, name="by_time")
     rank = np.unique(checked_times("by_time", by_time), return_inverse=True)[1]
     latest = np.maximum.reduceat(queries.sorted(rank), queries.indptr[:-1])
@@ -270,7 +279,7 @@ class Batches(Shown):
 
 
 def checked_comments(comments: ArrayLike | None, n_rows: int) -> np.ndarray | None:
-    """Return comments as an array with an entry for each row; None stays None."""
+    """Return comments as an array of objects, one for each row; None stays None."""
     notes = None if comments is None else np.asarray(comments, dtype=object)
     if notes is not None and notes.shape != (n_rows,):
         raise ValueError(
@@ -280,7 +289,7 @@ def checked_comments(comments: ArrayLike | None, n_rows: int) -> np.ndarray | No
 
 
 def rows_at_once(n_features: int) -> int:
-    """Return the number of rows of a batch, which holds about four million numbers.
+    """Return the number of rows of a batch, which holds about four million numbers; at least 1.
 
     Examples
     --------

@@ -71,7 +71,7 @@ class Accepts:
 
 @dataclass(slots=True)
 class DocumentTags(Tags):
-    """The tags of scikit-learn, and what else an estimator accepts."""
+    """The tags of scikit-learn, with ``accepts``: what else an estimator accepts."""
 
     accepts: Accepts = Accepts()
 
@@ -85,7 +85,7 @@ def accepted_by(estimator: Any) -> Accepts:
 
 
 def read_documents(estimator: Any, X: Any, y: Any = None, qid: Any = None) -> tuple[Any, Any, Any]:
-    """Return features as a float matrix, and labels and query ids unchecked.
+    """Return ``(X, y, qid)``: features as a float matrix, and labels and query ids unchecked.
 
     ``estimator`` is fitted. ``y`` and ``qid`` may be names of columns of ``X``, which are left out
     of the features.
@@ -97,7 +97,10 @@ def read_documents(estimator: Any, X: Any, y: Any = None, qid: Any = None) -> tu
 
 
 def read_pairs(estimator: Any, X_a: Any, X_b: Any) -> tuple[Any, Any]:
-    """Return the two sides of pairs as matrices of equal length, or one of them as a single row."""
+    """Return the matrices of both sides of pairs.
+
+    They have equally many rows, or one of them has a single row.
+    """
     check_is_fitted(estimator)
     with naming("X_a"):
         X_a = read_documents(estimator, _row_of(X_a))[0]
@@ -206,7 +209,7 @@ def take_columns(X: Any, **arguments: Any) -> tuple[Any, list[Any]]:
 
 
 def _are_names(frame: Any, qid: Any) -> bool:
-    """Tell whether query ids are names of several columns of a data frame."""
+    """Tell whether ``qid`` is a tuple or list of names of columns of a data frame, not of ids."""
     if not isinstance(qid, tuple | list) or not qid or not all(isinstance(q, str) for q in qid):
         return False
     if frame is None:
@@ -219,7 +222,10 @@ def _are_names(frame: Any, qid: Any) -> bool:
 
 
 def _ids_of_columns(frame: Any, names: Sequence[str]) -> np.ndarray:
-    """Return the query id of each row, a tuple of the values of some columns."""
+    """Return the query id of each row, a tuple of its values in the columns ``names``.
+
+    Refuses names that are no columns, and missing values.
+    """
     for name in names:
         if name not in frame.columns:
             raise ValueError(
@@ -237,7 +243,7 @@ def _ids_of_columns(frame: Any, names: Sequence[str]) -> np.ndarray:
 
 
 def _refuse_list_of_names(columns: list[str], name: str, values: list[Any]) -> None:
-    """Refuse a list of names of columns, where one name or the columns are meant."""
+    """Refuse a list of names of columns for ``name``, which takes one name or values."""
     if not all(isinstance(value, str) and value in columns for value in values):
         return
     advice = f"Write {name}={values[0]!r}."
@@ -261,7 +267,7 @@ def stacked_rows(parts: Sequence[Any]) -> Any:
 def _refuse_other_order(index: Any, name: str, values: Any) -> None:
     """Refuse a series of pandas whose index has the rows of X in another order.
 
-    ``index`` is the index of X.
+    ``index`` is the index of X, and ``values`` is the argument ``name``.
     """
     other: Any = getattr(values, "index", None)
     if not hasattr(index, "is_unique") or not hasattr(other, "is_unique") or index.equals(other):
@@ -276,7 +282,11 @@ def _refuse_other_order(index: Any, name: str, values: Any) -> None:
 def documents_of_batches(
     ranker: Any, batches: Batches, *, reset: bool = False, earlier: Iterable[Columns] = ()
 ) -> tuple[Any, np.ndarray, np.ndarray]:
-    """Return features, labels and query ids of batches; ``reset`` replaces the columns."""
+    """Return ``(X, y, qid)`` of batches; X is a matrix that is read in batches.
+
+    ``reset`` replaces the ranker's columns, of which ``earlier`` fix the codes of categories.
+    Refuses batches if the ranker does not read them.
+    """
     if not accepted_by(ranker).batches:
         raise TypeError(
             f"X must be in memory for {quote(ranker)}; only rankers with trees of this "
@@ -297,7 +307,10 @@ def refuse_arrays(*arrays: Any) -> None:
 def check_batches(
     estimator: Any, batches: Iterable[Any], *, reset: bool, earlier: Iterable[Columns] = ()
 ) -> tuple[BatchedMatrix, np.ndarray, np.ndarray]:
-    """Return features, labels and query ids of batches ``(X, y, qid)``, reading each once."""
+    """Return ``(X, y, qid)`` of batches ``(X, y, qid)``; X is a matrix that is read in batches.
+
+    ``reset`` replaces the estimator's columns, see :meth:`Columns.of` for ``earlier``.
+    """
     if reset:
         _reset_columns(estimator, batches, earlier)
 
@@ -318,7 +331,7 @@ def check_batches(
 
 
 def _labels_of_batch(y: Any, n_documents: int) -> np.ndarray:
-    """Return the labels of a batch; in some batches, no row may be judged."""
+    """Return the checked labels of a batch, which may all be NaN."""
     is_column = isinstance(y, np.ndarray) and y.shape == (n_documents,)
     if is_column and y.dtype.kind == "f" and np.isnan(y).all():
         return np.asarray(y, dtype=np.float64)
@@ -326,7 +339,7 @@ def _labels_of_batch(y: Any, n_documents: int) -> np.ndarray:
 
 
 def _reset_columns(estimator, batches, earlier):
-    """Set the names and the categories of the columns of an estimator."""
+    """Set the names and categories of the columns of an estimator, from all batches."""
     first = next(iter(batches), None)
     if first is None:
         raise ValueError("X must have rows; got no batch.")

@@ -84,7 +84,10 @@ class Rows:
 
     @property
     def holds_first(self) -> bool:
-        """Whether this worker has the first row of all workers; exactly one of them has it."""
+        """Whether this worker has the first row of the canonical order.
+
+        Exactly one worker has it.
+        """
         return self.global_indices is None or bool((self.global_indices == 0).any())
 
     def total(self, values: np.ndarray) -> np.ndarray:
@@ -136,9 +139,10 @@ class Rows:
         return isinstance(self.values, BatchedMatrix)
 
     def batches(self, size: int) -> Iterator[tuple[Any, Any]]:
-        """Yield the positions in this view, and the values, of all rows, some at a time.
+        """Yield ``(positions, values)`` of batches: positions in this view, and a matrix.
 
-        Rows that are read in batches come in the order in which they are read.
+        Positions are a slice or an array. Rows that are read in batches come in the order in which
+        they are read, whatever ``size`` is.
         """
         if not self.is_batched:
             for start in range(0, len(self), size):

@@ -98,21 +98,24 @@ class TrainingQueries:
         return type(self)(self.ids[queries], self.documents[queries], self.sizes[queries])
 
     def joined(self, of_all: Callable[[np.ndarray], np.ndarray]) -> Self:
-        """Return the queries of all workers; ``of_all`` concatenates a column of all workers."""
+        """Return the queries of all workers.
+
+        ``of_all(values)`` concatenates the arrays of all workers.
+        """
         return type(self)(of_all(self.ids), of_all(self.documents), of_all(self.sizes))
 
     def smallest(self) -> Self:
-        """Return the queries to remember: of many, the ones with the smallest hashes, ascending."""
+        """Return at most 65,536 queries, those with the smallest hashes of ids, ascending."""
         return self.take(np.lexsort((self.documents, self.ids))[:MOST_REMEMBERED])
 
     def and_earlier(self, earlier: "TrainingQueries | None") -> Self:
-        """Return these queries and the queries of the fit that this one continues."""
+        """Return these queries and those of the earlier fit that this one continues, if any."""
         if earlier is None:
             return self
         return self._joined([(q.ids, q.documents, q.sizes) for q in (self, earlier)])
 
     def contain(self, queries: "TrainingQueries") -> np.ndarray:
-        """Return a mask of the queries that are among these, with the same documents."""
+        """Return a mask of ``queries``: those with the same documents as one of these queries."""
         return self._have_documents(queries.documents, queries.ids)
 
     def overlap(
@@ -170,7 +173,10 @@ class TrainingQueries:
         return QueryOverlap(len(queries), int(same.sum()), n_cut)
 
     def look_up(self, of_rows: np.ndarray, y: Any, qid: Any) -> QueryOverlap:
-        """Count the queries that were also trained on, given ``y`` and ``qid`` as in ``score``."""
+        """Count the queries that were also trained on, given ``y`` and ``qid`` as in ``score``.
+
+        ``of_rows`` are the hashes of the features of each row.
+        """
         groups = QueryGroups.from_qid(qid, len(of_rows))
         ids = [None] if qid is None else ids_of_queries(qid, groups)
         overlap = self.overlap(ids, of_rows, groups, None if y is None else are_judged(y))
@@ -181,7 +187,9 @@ class TrainingQueries:
     def _have_documents(self, documents: np.ndarray, hashes: np.ndarray) -> np.ndarray:
         """Return a mask of the queries that have the documents of a training query.
 
-        The training query may have another id.
+        ``documents`` and ``hashes`` are the hashes of the documents and of the id of each query.
+        The training query may have another id, unless several training queries have the same
+        documents.
         """
         # Mostly few queries are looked up, so only the training queries that match are sorted.
         trained = _are_in(self.documents, np.sort(documents))
@@ -194,7 +202,11 @@ class TrainingQueries:
     def _has_trained_on(
         self, ids: list[Any], hashes: np.ndarray, sizes: np.ndarray, n_cut: int
     ) -> bool:
-        """Tell whether equal ids probably belong to the same queries."""
+        """Tell whether ids that are also in training probably belong to the same queries.
+
+        ``ids``, ``hashes`` and ``sizes`` are those of the test queries, and ``n_cut`` is the number
+        of ids that are also in training. See the notes of :meth:`overlap`.
+        """
         numbered = _numbering(ids)
         if numbered is None and not all(_may_be_of_two_queries(value) for value in ids):
             return True
@@ -206,6 +218,9 @@ class TrainingQueries:
 
     def _are_cut_at_random(self, hashes: np.ndarray, sizes: np.ndarray) -> bool:
         """Tell whether the sizes of queries look like a random split of the rows of queries.
+
+        ``hashes`` and ``sizes`` are the hash of the id and the number of documents of each test
+        query.
 
         Given the number of all rows of a query, the number of its test rows is then binomial: the
         mean of the squared standardized deviations is about 1. It is 0 for lists of two fixed
@@ -230,7 +245,11 @@ class TrainingQueries:
         return bool(abs(correlation) * np.sqrt(len(distinct)) > 2.5)
 
     def _exceed_chance(self, numbers: list[int], spelled: Callable[[int], Any], n_cut: int) -> bool:
-        """Tell whether more test ids are in training than the density of training ids explains."""
+        """Tell whether more test ids are in training than the density of training ids explains.
+
+        ``numbers`` are the test ids as whole numbers, ``spelled(number)`` is the id of a number,
+        and ``n_cut`` is the number of test ids that are also in training.
+        """
         low, width = min(numbers), max(numbers) - min(numbers) + 1
         probes: Any = range(width)
         if width > _MOST_PROBES:
@@ -252,7 +271,7 @@ class TrainingQueries:
         return self.ids[-1] if is_sample else np.uint64(2**64 - 1)
 
     def _joined(self, parts: Sequence[tuple[np.ndarray, np.ndarray, np.ndarray]]) -> Self:
-        """Return the distinct queries of several parts."""
+        """Return the distinct queries of several tuples (ids, documents, sizes), at most 65,536."""
         ids, documents, sizes = (np.concatenate(column) for column in zip(*parts, strict=True))
         first = np.unique(np.column_stack([ids, documents]), axis=0, return_index=True)[1]
         return type(self)(ids, documents, sizes).take(first).smallest()
@@ -371,8 +390,20 @@ def warn_of_copied_queries(
 ) -> None:
     """Warn if most queries of an ``eval_set`` are in training: same documents and same labels.
 
-    ``trained`` are hashes of the training queries, ``of_rows`` hashes of the features of each row.
-    ``total`` adds the counts of all workers.
+    Parameters
+    ----------
+    trained : ndarray of uint64
+        Hashes of the training queries.
+    of_rows : ndarray of uint64 of shape (n_rows,)
+        Hashes of the features of the rows of the ``eval_set``.
+    y : ndarray of shape (n_rows,)
+        Its labels; NaN is not judged.
+    groups : QueryGroups
+        Its queries.
+    n_features : int
+        Number of features.
+    total : callable
+        Adds counts over all workers.
     """
     of_rows = with_columns(of_rows, n_features, y)
     documents, sizes = hashes_of_queries(of_rows, groups, ~np.isnan(y))
@@ -409,7 +440,10 @@ def _pair_hashes(ids: np.ndarray, documents: np.ndarray) -> np.ndarray:
 def hashes_of_queries(
     of_rows: np.ndarray, groups: QueryGroups, judged: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return a hash of the judged rows of each query, and their number; 0 for queries without.
+    """Return ``(hashes, sizes)``: a hash of the judged rows of each query, and their number.
+
+    ``of_rows`` are hashes of rows, and ``judged`` a mask of rows, by default all. Both are 0 for
+    queries without judged rows.
 
     Examples
     --------
@@ -428,12 +462,12 @@ def hashes_of_queries(
 
 
 def _may_be_of_two_queries(value: Any) -> bool:
-    """Tell whether a text id, short or a number, may well be the id of two queries."""
+    """Tell whether an id is text that is short or a number, which two queries may well share."""
     return isinstance(value, str) and (len(value) <= _SHORT or bool(_NUMBER.fullmatch(value)))
 
 
 def _numbering(ids: Sequence[Any]) -> tuple[list[int], Callable[[int], Any]] | None:
-    """Return ids as whole numbers, and a function that turns a number into an id.
+    """Return ``(numbers, spelled)``: ids as whole numbers, and the function from number to id.
 
     Text ids are numbers if they differ in one run of digits alone. Other ids give None.
 

@@ -133,7 +133,10 @@ class TrainingSet:
         return replace(self, y=self.labels[name], labels=None)
 
     def take(self, indices: np.ndarray) -> Self:
-        """Return some documents by their indices, in that order, and the pairs among them."""
+        """Return some documents by their indices, in that order, and the pairs among them.
+
+        ``query_hashes`` and ``queries`` become None, since queries may be cut.
+        """
         by_row = ("y", "sample_weight", "query_weight", "position")
         columns = {name: value for name, value in vars(self).items() if name in by_row}
         taken: dict[str, Any] = {n: c[indices] for n, c in columns.items() if c is not None}
@@ -230,7 +233,7 @@ def training_set(
 
 
 def _without_idle_weights(data: TrainingSet) -> tuple[TrainingSet, np.ndarray]:
-    """Return a training set without rows of weight 0 or without a label, and the kept rows.
+    """Return ``(data, rows)``: without rows of weight 0 or without any label, and the kept rows.
 
     Weights that are all 1 become None.
     """
@@ -247,7 +250,7 @@ def _without_idle_weights(data: TrainingSet) -> tuple[TrainingSet, np.ndarray]:
 
 
 def _without_unit_weights(data):
-    """Replace weights that are all 1 by None."""
+    """Return a training set in which weights that are 1 on all workers are None."""
     weights = {"sample_weight": data.sample_weight, "query_weight": data.query_weight}
     unit_weights: dict[str, Any] = {
         name: None
@@ -260,7 +263,7 @@ def _without_unit_weights(data):
 def _in_canonical_order(
     data: TrainingSet, of_features: np.ndarray
 ) -> tuple[TrainingSet, np.ndarray]:
-    """Return a training set in an order that depends on its content alone, and this order.
+    """Return ``(data, order)``: sorted by content alone, and the old index of each document.
 
     ``of_features`` are hashes of the features of each document.
     """
@@ -306,7 +309,11 @@ def _row_numbers(rows: np.ndarray) -> np.ndarray:
 
 
 def _sums_over_pairs(data: TrainingSet) -> tuple[np.ndarray, ...]:
-    """Return sums over the pairs of each document; equal rows in different pairs get other sums."""
+    """Return two sums for each document, so that equal rows in different pairs can be told apart.
+
+    They are the weights of its pairs times the probability to stand above, and below. The tuple is
+    empty without pairs.
+    """
     if data.pairs is None:
         return ()
     # In an order without row numbers, so that a shuffle of the rows changes no sum.

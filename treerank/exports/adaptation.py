@@ -20,7 +20,17 @@ _BLOCK = 4096  # documents that are compared together, which bounds the memory
 
 @dataclass(frozen=True)
 class Deviation:
-    """Documents that a program would score differently, and why."""
+    """Documents that a program would score differently, and why.
+
+    Attributes
+    ----------
+    reason : {"missing", "rounding"}
+        Whether missing values or rounded numbers go to another side of a split.
+    feature : str
+        Name of the feature.
+    rows : ndarray of int
+        Row numbers of these documents.
+    """
 
     #: Whether missing values ("missing") or rounded numbers ("rounding") go to another side.
     reason: str
@@ -36,7 +46,7 @@ class Deviation:
 
 
 def adapted_thresholds(forest: Forest, rule: SplitRule, X: Any = None) -> np.ndarray:
-    """Return one threshold per node, for a program that compares in its own way.
+    """Return one threshold per node, for a program that compares by ``rule``.
 
     ``X`` are documents, an array or a sparse matrix, for which it must decide as the forest does.
     Leaves and splits by category get 0.
@@ -80,14 +90,18 @@ def find_deviations(forest: Forest, other: Forest, X: Any, names: list[str]) -> 
 
 
 def find_missing(features: np.ndarray, X: Any, names: list[str]) -> list[Deviation]:
-    """Return in which documents each of some features is missing."""
+    """Return a deviation for each feature that is missing in some documents of ``X``.
+
+    ``features`` are indices of columns, and ``names`` the names of all columns.
+    """
     missing = {j: np.flatnonzero(np.isnan(_column(X, j))) for j in features.tolist()}
     return [Deviation("missing", names[j], rows) for j, rows in missing.items() if len(rows)]
 
 
 def _parted(forest, other, X, begin, parent, depth):
-    """Return documents of a block and the features of the splits where the two paths part.
+    """Return an array of shape (2, n): rows of ``X``, and features of the splits where paths part.
 
+    The rows are those from ``begin`` on, of one block, that reach other leaves in ``other``.
     ``parent`` is the parent of each node, -1 for roots, and ``depth`` the number of splits above
     it.
     """

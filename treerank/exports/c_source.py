@@ -26,7 +26,10 @@ from treerank.forests.layouts import column_keys
 
 
 def c_table(name: str, *columns: np.ndarray) -> Iterator[str]:
-    """Yield a table of numbers, or of structures of several columns; C has no empty ones.
+    """Yield the source of a table of numbers, or of structures of several columns.
+
+    ``name`` is the type and the name of the array. An empty column gets one 0, since C has no empty
+    arrays.
 
     Examples
     --------
@@ -177,7 +180,7 @@ double {prefix}_relevance(double score) {{
 
 
 def write_c(written: Written) -> str:
-    """Return the source."""
+    """Return the C source of a model."""
     return "".join(_pieces(written))
 
 
@@ -223,7 +226,7 @@ def _pieces(written: Written) -> Iterator[str]:
 
 
 def _tables(written: Written) -> Iterator[str]:
-    """Yield the arrays of the nodes, of the trees, of the sets and of the names."""
+    """Yield the source of the arrays of nodes, trees, category sets, linear model and names."""
     forest = written.forest
     order, index = forest.by_tree, forest.index_by_tree
     is_leaf, (keys, column) = forest.is_leaf, column_keys(forest)
@@ -261,7 +264,10 @@ def _tables(written: Written) -> Iterator[str]:
 
 
 def _levels(written: Written) -> Iterator[str]:
-    """Yield the categories of each column, in the order of their bytes, and their codes."""
+    """Yield the source of the categories of each column, sorted by their bytes, and their codes.
+
+    Refuses categories of a column that are equal as text, or contain the character 0.
+    """
     sizes = np.zeros(written.forest.n_features + 1, dtype=np.int64)
     texts, codes = [], []
     for column, levels in sorted(written.levels.items()):

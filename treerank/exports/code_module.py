@@ -45,7 +45,7 @@ _LARGEST_WHOLE = 2**53
 
 
 def write_module(language: str, written: Written) -> str:
-    """Return the source of a module."""
+    """Return the source of a module with a model; ``language`` is "python" or "javascript"."""
     template = (files("treerank.exports.modules") / _FILES[language]).read_text(encoding="utf-8")
     begin, line = _LINES[language]
     before, _, after = template.partition(begin)
@@ -129,7 +129,10 @@ def _without_infinity(value: Any) -> Any:
 
 
 def _levels(language: str, name: str, levels: list[Any]) -> list[Any]:
-    """Return categories as JSON values; refuse categories that JSON cannot tell apart."""
+    """Return the categories of the column ``name`` as JSON values.
+
+    Refuses categories that JSON, or numbers of JavaScript, cannot tell apart.
+    """
     plain = [level.item() if isinstance(level, np.generic) else level for level in levels]
     plain = [level if isinstance(level, str | int | float) else str(level) for level in plain]
     keys: list[Any] = plain

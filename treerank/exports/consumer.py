@@ -92,14 +92,14 @@ class Consumer:
         )
 
     def scores(self, evaluated: Forest, X: np.ndarray) -> np.ndarray:
-        """Return the scores of the program."""
+        """Return the scores of the program for documents ``X``, given :meth:`evaluated`."""
         scores = forest_scores(evaluated, X)[:, 0]
         added = max(0.0, -_least_score(evaluated)) if self.lifts_least else 0.0
         return (scores + added).astype(self.score_dtype).astype(np.float64) - added
 
 
 def _least_score(forest: Forest) -> float:
-    """Return the sum of the least leaves of all trees."""
+    """Return the sum of the smallest leaf value of each tree."""
     least = np.full(forest.n_trees, np.inf)
     leaves = forest.is_leaf
     np.minimum.at(least, forest.tree_of_node[leaves], forest.values[leaves, 0])

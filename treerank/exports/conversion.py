@@ -23,10 +23,20 @@ _NAMES = {"trees": "trees", "linear": "a linear model", "network": "a network"}
 class ForestConversion:
     """A model prepared for an export format: what the file holds, and what its program computes.
 
-    ``components`` is the model (trees, linear model, networks) and ``written`` the content of the
-    file, with its feature names; ``names`` are the original ones. ``read`` is the forest that the
-    program evaluates, after rounding. ``consumer`` describes the program; ``None`` if it evaluates
-    trees exactly as treerank does.
+    Attributes
+    ----------
+    target : ExportFormat
+        The format.
+    components : Components
+        The model: trees, linear model and networks.
+    names : list of str
+        Names of the features.
+    written : Written
+        Content of the file, with the names of features in it.
+    consumer : Consumer or None
+        How the program scores documents; None if it evaluates trees exactly as treerank does.
+    read : Forest
+        The forest that the program evaluates, after rounding.
     """
 
     target: ExportFormat
@@ -38,7 +48,7 @@ class ForestConversion:
 
     @property
     def is_exact(self) -> bool:
-        """Whether the program scores all documents as the model does."""
+        """Whether the program scores every possible document as the model does."""
         consumer, forest, read = self.consumer, self.components.forest, self.read
         if consumer is None:
             return True
@@ -71,7 +81,7 @@ class ForestConversion:
         return {name: other for name, other in pairs if name != other}
 
     def deviations(self, X: Any) -> list[Deviation]:
-        """Return which documents reach other leaves, and why."""
+        """Return which documents of ``X`` reach other leaves, by feature and reason."""
         if self.is_exact:
             return []
         return find_deviations(self.components.forest, self.read, X, self.names)
@@ -90,7 +100,7 @@ class ForestConversion:
             )
 
     def scores(self, X: Any) -> np.ndarray:
-        """Return the scores of the program."""
+        """Return the scores of the program for the documents ``X``."""
         if self.consumer is None or self.is_exact:
             return self.components.scores(X)
         return self.components.added_to(self.consumer.scores(self.read, X), X)
@@ -98,7 +108,17 @@ class ForestConversion:
 
 @dataclass(frozen=True, eq=False)
 class LinearConversion:
-    """A linear model alone, for a program that takes missing values as 0."""
+    """A linear model alone, for a program that takes missing values as 0.
+
+    Attributes
+    ----------
+    file : LinearFile
+        How it is written.
+    linear : LinearComponent
+        The model.
+    names : list of str
+        Names of the features.
+    """
 
     file: LinearFile
     linear: LinearComponent
@@ -112,11 +132,11 @@ class LinearConversion:
         return self.file.write(self.linear, self.names).encode()
 
     def deviations(self, X: Any) -> list[Deviation]:
-        """Return in which documents a feature is missing."""
+        """Return which documents of ``X`` have missing values, by feature."""
         return find_missing(self.linear.features, X, self.names)
 
     def scores(self, X: Any) -> np.ndarray:
-        """Return the scores of the program."""
+        """Return the scores of the program for the documents ``X``."""
         rows = X.toarray() if hasattr(X, "toarray") else X
         return self.file.scores(self.linear, np.nan_to_num(rows, nan=0))
 
@@ -134,11 +154,20 @@ def converted(
     levels: dict[int, list[Any]] | None = None,
     prefix: str = "treerank",
 ) -> Conversion:
-    """Return the conversion of a model into a format; refuse what it has no words for.
+    """Return the conversion of a model into a format; refuse a model that the format cannot hold.
 
-    ``names`` are those of the features. ``X`` are documents, an array or a sparse matrix, for which
-    the program must decide as the forest does. ``log_odds``, ``levels`` and ``prefix`` are those of
-    :class:`~treerank.exports.written.Written`.
+    Parameters
+    ----------
+    name : str
+        Name of the format.
+    components : Components
+        The model.
+    names : list of str
+        Names of the features.
+    X : ndarray or sparse matrix, default=None
+        Documents for which the program must decide as the forest does.
+    log_odds, levels, prefix
+        As in :class:`~treerank.exports.written.Written`.
     """
     target = format_named(name)
     if log_odds is not None and not target.has_relevance:
@@ -165,7 +194,10 @@ def converted(
 def has_words(
     name: str, components: Components, names: list[str], levels: dict[int, list[Any]]
 ) -> bool:
-    """Tell whether a format, of which what writes it is installed, can hold a model."""
+    """Tell whether a format can hold a model; False if a package that it needs is not installed.
+
+    ``names`` and ``levels`` are the names of the features and the categories by column.
+    """
     try:
         converted(name, components, names, levels=levels).content()
     except (ImportError, ValueError):
@@ -174,7 +206,11 @@ def has_words(
 
 
 def _components_for(name: str, target: ExportFormat, components: Components) -> Components:
-    """Return components that a format can hold; refuse others, and name the formats that can."""
+    """Return the components in a form that a format can hold.
+
+    Linear networks are merged into the linear model, and an empty linear model is left out. Refuses
+    components that it cannot hold, and names the formats that can.
+    """
     if "network" in components.kinds and "network" not in target.adds:
         components = components.with_linear_networks_merged()
     if components.linear is not None and not len(components.linear.features):
@@ -190,7 +226,10 @@ def _components_for(name: str, target: ExportFormat, components: Components) -> 
 
 
 def _says(name: str, kinds: list[str]) -> bool:
-    """Tell whether a format has words for kinds of components, if what writes it is installed."""
+    """Tell whether the format ``name`` can hold components of these kinds.
+
+    False if a package that it needs is not installed.
+    """
     try:
         return format_named(name).says(kinds)
     except ImportError:
@@ -223,7 +262,7 @@ def _forest_conversion(
 def _check_can_say(
     name: str, target: ExportFormat, consumer: Consumer | None, forest: Forest, names: list[str]
 ) -> None:
-    """Refuse a forest that has what a format has no words for."""
+    """Refuse a forest with categories, or trees of a depth, that a format cannot hold."""
     sets = forest.categories
     if consumer is not None and sets is not None:
         if consumer.categories is None:

@@ -245,7 +245,7 @@ def formats_for(ranker: Any, X: Any = None) -> list[str]:
 
 
 def refuse_format(ranker: Any, format: str, X: Any, version: str | None = None) -> None:
-    """Refuse a format that cannot hold a ranker once it is fitted to such documents.
+    """Refuse a format that cannot hold a ranker once it is fitted to documents like ``X``.
 
     Examples
     --------
@@ -267,11 +267,15 @@ without other parts.
 
 
 class _NoComponentsError(ValueError):
-    """A ranker that no format can hold."""
+    """Raised for a ranker that is no sum of trees, linear models and networks."""
 
 
 def _model_of(ranker: Any, X: Any) -> tuple[Components, list[str], dict[int, list[Any]]]:
-    """Return the components of a ranker, or such as it will have, names and categories."""
+    """Return ``(components, names, categories)`` of a ranker.
+
+    For a ranker that is not fitted, components are such as it will have for documents like ``X``.
+    Raises an error for a ranker that has none.
+    """
     is_fitted = X is None and (not isinstance(ranker, Ranker) or n_features_of(ranker) is not None)
     if is_fitted:
         check_ranker(ranker)
@@ -294,7 +298,7 @@ def _model_of(ranker: Any, X: Any) -> tuple[Components, list[str], dict[int, lis
 
 
 def _columns_of(X: Any) -> tuple[list[str], Columns]:
-    """Return the names of the features of documents, and what is known of their columns."""
+    """Return ``(names, columns)`` of documents; features of arrays are named f0, f1 and so on."""
     with naming("X"):
         X = with_entries(X)
         columns = Columns.of(X)
@@ -312,7 +316,10 @@ def check_reason(reason: str) -> None:
 
 
 def _refuse_or_warn(format: str, obstacles: dict[str, str], allow: Collection[str]) -> None:
-    """Refuse what the program does differently, or warn of what is allowed."""
+    """Raise an error for differences of the program that are not allowed; warn of allowed ones.
+
+    ``obstacles`` maps reasons, such as "rounding", to the rest of the message.
+    """
     for reason, obstacle in obstacles.items():
         if reason not in allow:
             raise ValueError(
@@ -324,7 +331,11 @@ def _refuse_or_warn(format: str, obstacles: dict[str, str], allow: Collection[st
 def _compared_hybrid(
     conversion: HybridConversion, check: Any, documents: "_Documents | None"
 ) -> tuple[ExportReport, dict[str, str], bytes]:
-    """Return the report, what the engine does differently by reason, and the request."""
+    """Return ``(report, obstacles, content)`` of an export to a hybrid query.
+
+    ``check`` is the argument of :func:`export`, and ``documents`` what was read of it, or None.
+    ``obstacles`` maps reasons for other scores to messages; ``content`` is the body of the request.
+    """
     format, engine = conversion.format, conversion.target.engine
     if documents is None:
         unchecked = (
@@ -349,7 +360,19 @@ def _compared_hybrid(
 
 
 class _Documents(NamedTuple):
-    """Features, scores, labels and queries of the documents to check."""
+    """Documents of ``check``.
+
+    Attributes
+    ----------
+    X : ndarray or sparse matrix
+        Features.
+    scores : ndarray of shape (n_documents,)
+        Scores of the ranker.
+    y : ndarray of shape (n_documents,) or None
+        Labels, if any is known.
+    groups : QueryGroups
+        Queries.
+    """
 
     X: Any
     scores: np.ndarray
@@ -358,7 +381,7 @@ class _Documents(NamedTuple):
 
 
 def _parts(check: Any) -> tuple[Any, ...]:
-    """Return X, or X and y, or X, y and qid."""
+    """Return ``check`` as a tuple (X,), (X, y) or (X, y, qid)."""
     check = unpacked(check)
     parts = check if isinstance(check, tuple) else (check,)
     if len(parts) not in (1, 2, 3):
@@ -379,9 +402,10 @@ def _documents(ranker: Any, check: Any) -> _Documents:
 def _compared(
     format: str, conversion: Conversion, content: bytes, documents: _Documents | None
 ) -> tuple[ExportReport, dict[str, str]]:
-    """Return the report, and what the program does differently by reason.
+    """Return ``(report, obstacles)`` on the documents of ``check``.
 
-    Where the program is installed, it scores the documents itself.
+    ``content`` is that of the file. ``obstacles`` maps reasons for other scores, such as
+    "rounding", to messages. Where the program is installed, it scores the documents itself.
     """
     if documents is None:
         needed = f"{spelled('check')} must be given: documents"

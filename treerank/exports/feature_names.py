@@ -26,7 +26,7 @@ def check_unicode(names: list[str]) -> None:
 
 @dataclass(frozen=True)
 class NameRule:
-    """Characters that a program does not take in the name of a feature; ``_`` takes their place.
+    """Characters that a program does not take in the name of a feature; ``_`` replaces them.
 
     Parameters
     ----------
@@ -45,10 +45,10 @@ class NameRule:
     takes_empty: bool = True
 
     def written(self, names: list[str]) -> list[str]:
-        """Return the names in the file, which are distinct as the columns' names are.
+        """Return the names in the file, which are distinct if the names of the columns are.
 
-        Names that the program accepts are kept; of the others, those that would be equal to
-        another one get a number.
+        Names that the program accepts are kept. Of the others, those that would be equal to
+        another name get a number at the end.
         """
         cleaned = [self._cleaned(name) for name in names]
         taken = {name for name, other in zip(names, cleaned, strict=True) if name == other}

@@ -27,7 +27,7 @@ from treerank.forests.readers.forest_json import DTYPES, FORMAT, SET_DTYPES
 
 
 def write_forest_json(written: Written) -> str:
-    """Return the arrays of the forest."""
+    """Return the model as JSON."""
     forest, linear = written.forest, written.linear
     sets = forest.categories
     document = {
@@ -49,7 +49,10 @@ def write_forest_json(written: Written) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """Return arrays, networks and layers as what JSON has words for."""
+    """Return an array as a list, and a network or a layer as a dict, for JSON.
+
+    Infinite numbers are texts. A dict has the class in lower case as "kind", and the fields.
+    """
     if isinstance(value, np.ndarray):
         numbers = value.tolist()
         is_finite = np.isfinite(value).all()

@@ -27,9 +27,15 @@ _VERSION = re.compile(r"\d{1,9}([.-]\d{1,9})*", re.ASCII)
 
 @dataclass(frozen=True)
 class LinearFile:
-    """How a linear model alone is written, for a program that has a model of its own for it.
+    """How a linear model alone is written, for a program that takes missing values as 0.
 
-    The program takes missing values as 0.
+    Attributes
+    ----------
+    write : callable
+        ``write(linear, names)`` returns the content of the file.
+    scores : callable
+        ``scores(linear, X)`` returns what the program computes for documents without missing
+        values.
     """
 
     #: Returns the content of the file for the linear model and the names of the features.
@@ -90,11 +96,14 @@ class ExportFormat:
     run: Run | None = None
 
     def says(self, kinds: Sequence[str]) -> bool:
-        """Return whether the format holds components of kinds "trees", "linear", "network"."""
+        """Tell whether the format holds components of these kinds: "trees", "linear", "network"."""
         return all(kind in ("trees", *self.adds) for kind in kinds)
 
     def consumer_of(self, forest: Forest) -> Consumer | None:
-        """Return how the program scores documents with a forest."""
+        """Return how the program scores documents with a forest.
+
+        None if it does as the forest does.
+        """
         is_single = forest.sum_dtype == "float32" and self.single is not None
         return self.single if is_single else self.consumer
 
@@ -133,6 +142,8 @@ VERSIONS = {
 def format_of_version(format: str, version: str | None) -> str:
     """Return the format that a version of a program reads; None is the newest version.
 
+    Refuses a version for formats that do not depend on it.
+
     Examples
     --------
     >>> format_of_version("opensearch", "2.18"), format_of_version("opensearch", None)
@@ -159,14 +170,14 @@ def _parts(version: str) -> list[int]:
 
 
 def check_format(format: str, formats: Collection[str]) -> None:
-    """Refuse what is no name of a format, and say what one of before is called now."""
+    """Refuse a value that is none of ``formats``, and name the new name of a renamed format."""
     if isinstance(format, str) and format in RENAMED_FORMATS:
         raise ValueError(f"format {format!r} is now {RENAMED_FORMATS[format]}.")
     check_choice("format", format, formats)
 
 
 def format_named(name: str) -> ExportFormat:
-    """Return a format.
+    """Return the export format of a name; refuse unknown names.
 
     Examples
     --------

@@ -33,7 +33,7 @@ DEFAULT_HITS = 100
 
 
 def _opensearch_body(weights: dict[str, float], n_hits: int) -> _Words:
-    """Return a search pipeline."""
+    """Return the definition of a search pipeline with these weights; ``n_hits`` is not used."""
     listed = ", ".join(weights)
     return {
         "description": f"Weights of the queries of a hybrid query, in this order: {listed}",
@@ -52,7 +52,10 @@ def _opensearch_body(weights: dict[str, float], n_hits: int) -> _Words:
 
 
 def _elasticsearch_body(weights: dict[str, float], n_hits: int) -> _Words:
-    """Return a search by a linear retriever, with a placeholder for the query of each part."""
+    """Return a search by a linear retriever, with a placeholder for the query of each retriever.
+
+    ``n_hits`` is the number of hits of each retriever.
+    """
     retrievers = [
         {
             "retriever": {"standard": {"query": {"QUERY_OF": name}}},
@@ -81,7 +84,22 @@ def _singles(weights: Any) -> np.ndarray:
 
 @dataclass(frozen=True)
 class HybridFormat:
-    """How a search engine takes the weights of retrievers, and what it computes."""
+    """How a search engine takes the weights of retrievers, and what it computes.
+
+    Attributes
+    ----------
+    engine : str
+        Name of the engine, which decides how scores are normalized.
+    body : callable
+        ``body(weights, n_hits)`` returns the request for weights by name of the retriever, and the
+        number of hits of each retriever.
+    combine : callable
+        ``combine(columns, weights)`` returns the scores of the engine for normalized columns.
+    upload : str
+        HTTP method and path of the request, with ``{name}`` for the name.
+    most_retrievers : int or None
+        Largest number of retrievers of a hybrid query.
+    """
 
     #: Name of the engine, whose normalization it is.
     engine: str
@@ -107,7 +125,17 @@ HYBRID_FORMATS = {
 
 @dataclass(frozen=True, eq=False)
 class HybridConversion:
-    """A linear model of normalized scores, and what a search engine makes of its weights."""
+    """A linear model of normalized scores, as weights of retrievers for a search engine.
+
+    Attributes
+    ----------
+    format : str
+        Name of the format.
+    linear : LinearComponent
+        The model.
+    retrievers : list of str
+        Name of the retriever of each feature.
+    """
 
     format: str
     linear: LinearComponent
@@ -125,11 +153,14 @@ class HybridConversion:
         return dict(zip(self.retrievers, shares.astype(np.float64).tolist(), strict=True))
 
     def content(self, n_hits: int) -> bytes:
-        """Return the body of the request."""
+        """Return the body of the request; ``n_hits`` is the number of hits of each retriever."""
         return json.dumps(self.target.body(self.weights, n_hits), indent=1).encode()
 
     def retriever_scores(self, X: Any) -> dict[str, np.ndarray]:
-        """Return the scores of the retrievers, before any normalization, from a data frame."""
+        """Return the scores of each retriever, before any normalization, by name.
+
+        ``X`` is a data frame with a column for each retriever; refuses one that lacks any.
+        """
         frame = as_frame(X)
         lacking = [name for name in self.retrievers if frame is None or name not in frame.columns]
         if lacking:
@@ -146,7 +177,10 @@ class HybridConversion:
         return scores
 
     def scores(self, retrieved: dict[str, np.ndarray], groups: QueryGroups) -> np.ndarray:
-        """Return the scores of the engine, in the unit of the linear model."""
+        """Return the scores of the engine, rescaled to those of the linear model.
+
+        ``retrieved`` are the scores of each retriever by name, and ``groups`` the queries.
+        """
         columns = [
             normalized_by_query(scores, groups, "min_max", self.target.engine)
             for scores in retrieved.values()
@@ -156,7 +190,9 @@ class HybridConversion:
 
 
 def hybrid_conversion(format: str, components: Components, names: list[str]) -> HybridConversion:
-    """Return the conversion of a linear model; refuse what the engine cannot weigh.
+    """Return the conversion of a linear model into weights of retrievers.
+
+    Refuses other components, columns that are not normalized scores, and negative weights.
 
     Examples
     --------
@@ -209,7 +245,7 @@ def can_weigh(format: str, components: Components, names: list[str]) -> bool:
 
 
 def longest_list(retrieved: dict[str, np.ndarray], groups: QueryGroups) -> int:
-    """Return the number of hits of the longest list of any retriever.
+    """Return the largest number of hits of any retriever for a query; NaN is no hit.
 
     Examples
     --------

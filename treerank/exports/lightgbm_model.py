@@ -55,7 +55,10 @@ def write_lightgbm(written: Written) -> str:
 
 
 def _tree(tree: list[Node], missing: int) -> str:
-    """Return one tree: splits and leaves are numbered apart, leaves as -1, -2 and so on."""
+    """Return the text of one tree; ``missing`` are the bits that say what a missing value is.
+
+    Splits and leaves are numbered apart, leaves as -1, -2 and so on.
+    """
     _, features, limits, right, missing_left, values, _, codes = zip(*tree, strict=True)
     is_split = [feature >= 0 for feature in features]
     numbering, n_splits, n_leaves = [], 0, 0
@@ -97,14 +100,14 @@ def _line(value: Any) -> str:
 
 
 def _bitset(codes: list[float]) -> list[int]:
-    """Return a set of codes as a bit set of 32-bit words."""
+    """Return a set of ascending codes as a bit set: a list of words of 32 bits."""
     bits = np.zeros(int(codes[-1]) // 32 * 32 + 32, dtype=np.uint8)
     bits[np.array(codes, dtype=np.int64)] = 1
     return np.packbits(bits, bitorder="little").view("<u4").tolist()
 
 
 def _infos(written: Written) -> list[str]:
-    """Return what each feature is: not used, a number, or one of some categories."""
+    """Return ``feature_infos``: "none" if not used, a range of numbers, or codes of categories."""
     forest = written.forest
     infos = ["none"] * forest.n_features
     for feature in forest.feature[~forest.is_leaf].tolist():
@@ -119,7 +122,7 @@ def _infos(written: Written) -> list[str]:
 
 
 def _refuses(char: str) -> bool:
-    """Tell whether a character has no place in a name: its lists and its JSON would break."""
+    """Tell whether a character would break LightGBM's lists or its JSON if it was in a name."""
     return char in ' ,:[]{}"\\' or not char.isprintable()
 
 

@@ -52,7 +52,10 @@ def write_onnx(written: Written) -> bytes:
 
 
 def _add_trees(graph: Graph, written: Written, target: str) -> str:
-    """Add the trees; return the column of their sums."""
+    """Add the trees to the graph; return the name of the output with their sums.
+
+    ``target`` is the name to give to it.
+    """
     is_single = written.thresholds.dtype == np.float32
     values = graph.add("Cast", "X", to=FLOAT) if is_single else "X"
     own_target = "" if is_single else target
@@ -62,7 +65,10 @@ def _add_trees(graph: Graph, written: Written, target: str) -> str:
 
 
 def _trees(written: Written) -> Iterator[tuple[str, Any]]:
-    """Yield the attributes of the trees; splits and leaves are numbered apart."""
+    """Yield ``(name, value)`` for each attribute of the node ``TreeEnsemble``.
+
+    Splits and leaves are numbered apart.
+    """
     forest, dtype = written.forest, written.thresholds.dtype
     is_leaf, lone = forest.is_leaf, forest.is_leaf[forest.roots]
     is_split = ~is_leaf
@@ -102,7 +108,10 @@ def _trees(written: Written) -> Iterator[tuple[str, Any]]:
 
 
 def _add_linear(graph: Graph, linear: LinearComponent) -> str:
-    """Add what each feature of a linear model adds to the score; return columns."""
+    """Add a linear model to the graph; return the name of an output with a column per feature.
+
+    Each column is what a feature adds to the score, 0 if it is missing.
+    """
     features = linear.features
     values = graph.add("Gather", "X", features, axis=1)
     products = graph.add("Mul", values, linear.coef[features])
@@ -111,7 +120,10 @@ def _add_linear(graph: Graph, linear: LinearComponent) -> str:
 
 
 def _add_network(graph: Graph, network: Network) -> str:
-    """Add a network; return what each of its outputs adds to the score, as columns."""
+    """Add a network to the graph; return the name of an output with a column per output.
+
+    Each column is what an output of the network adds to the score.
+    """
     shifted = graph.add("Sub", "X", network.mean)
     standard = graph.add("Mul", shifted, network.inverse)
     values = graph.add("Where", graph.add("IsNaN", "X"), np.float64(0), standard)

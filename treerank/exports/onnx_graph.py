@@ -24,7 +24,11 @@ class Graph:
     def add(
         self, kind: str, *inputs: Any, target: str = "", domain: str = "", **attributes: Any
     ) -> str:
-        """Add a node and return the name of its output; arrays among the inputs are constants."""
+        """Add a node of the operator ``kind``, and return the name of its output.
+
+        Inputs are names of outputs, or arrays, which become constants. ``target`` is the name of
+        the output, by default a new one, and ``domain`` that of the operator.
+        """
         names = [value if isinstance(value, str) else self._constant(value) for value in inputs]
         target = target or f"{kind.lower()}{len(self._nodes)}"
         values = {name: _attribute(value) for name, value in attributes.items()}
@@ -34,7 +38,11 @@ class Graph:
     def model(
         self, names: list[str], outputs: list[str], categories: dict[str, list[Any]]
     ) -> bytes:
-        """Return the model of the graph, with the names of the features and of the columns."""
+        """Return the file of the model.
+
+        ``names`` are those of the features, ``outputs`` those of the outputs, and ``categories``
+        the categories by name of the feature.
+        """
         X, *columns = (
             helper.make_tensor_value_info(name, DOUBLE, ["n_documents", width])
             for name, width in [("X", len(names)), *((output, 1) for output in outputs)]
@@ -56,7 +64,10 @@ class Graph:
 
 
 def _attribute(value: Any) -> Any:
-    """Return a whole number as it is, an array of signed ones as a list, others as a tensor."""
+    """Return an attribute as ONNX takes it: a number, a list of whole numbers, or a tensor.
+
+    Arrays of signed whole numbers or booleans become lists, other arrays tensors.
+    """
     if isinstance(value, int):
         return value
     is_list = value.dtype.kind in "bi"

@@ -21,7 +21,15 @@ from treerank.exports.written import Written
 
 
 class ProgramRun(NamedTuple):
-    """The scores of a program, and its name and version."""
+    """Scores that a program has computed.
+
+    Attributes
+    ----------
+    scores : ndarray of shape (n_documents,)
+        The scores.
+    program : str
+        Name and version of the program.
+    """
 
     scores: np.ndarray
     program: str
@@ -50,7 +58,7 @@ fs.writeFileSync("scores.json", JSON.stringify(documents.map((document) => score
 
 
 def python_scores(content: bytes, X: np.ndarray, written: Written) -> ProgramRun | None:
-    """Return the scores of the module in a separate Python process."""
+    """Return the scores of an exported module in a separate Python process."""
     # No -I: Python must find the module in the folder of the script.
     command = [sys.executable, "-s", "-B", "run.py"]
     scores = _scores_of(command, {"model.py": content, "run.py": _PYTHON.encode()}, X)
@@ -58,7 +66,7 @@ def python_scores(content: bytes, X: np.ndarray, written: Written) -> ProgramRun
 
 
 def node_scores(content: bytes, X: np.ndarray, written: Written) -> ProgramRun | None:
-    """Return the scores of the module in Node.js."""
+    """Return the scores of an exported module in Node.js; None if that is not installed."""
     node = shutil.which("node")
     if node is None:
         return None
@@ -144,7 +152,11 @@ def _column(values: np.ndarray, levels: list[Any] | None) -> list[Any]:
 
 
 def _scores_of(command: list[str], programs: dict[str, bytes], X: np.ndarray) -> np.ndarray:
-    """Run a program in a temporary folder, and return the scores that it writes."""
+    """Run a program in a temporary folder, and return the scores that it writes.
+
+    ``programs`` maps names of files to their content; ``X`` are the documents, which become a file,
+    too.
+    """
     rows = [[None if value != value else value for value in row] for row in X.tolist()]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

@@ -11,7 +11,7 @@ from treerank.exports.written import Node, Written, nested
 
 
 def write_ranklib(written: Written) -> str:
-    """Return the trees as XML."""
+    """Return the trees in RankLib's XML."""
     trees = [
         f'<tree id="{number}" weight="1.0"><split>\n{_splits(tree)}</split></tree>\n'
         for number, tree in enumerate(written.trees(), start=1)

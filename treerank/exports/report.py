@@ -73,7 +73,7 @@ class ExportReport(Shown):
     program: str | None = None
 
     def __str__(self) -> str:
-        """Return the report in a sentence, and one more on each thing to know."""
+        """Return sentences on the differences, names, negative values and the upload."""
         notes = "".join(f" {note}" for note in self._notes())
         if self.n_documents == 0:
             return f"{self.format}: no documents were checked.{notes}"
@@ -89,7 +89,7 @@ class ExportReport(Shown):
     _shown = __str__
 
     def _notes(self) -> Iterator[str]:
-        """Yield sentences on the program, ties, names, negative values and the upload."""
+        """Yield sentences on the program, near ties, new names, negative values and the upload."""
         if self.program:
             yield f"{self.program} scored them."
         if self.n_near_ties:
@@ -107,7 +107,9 @@ class ExportReport(Shown):
 
 
 def negative_values(counts: dict[str, int], unit: str = "documents") -> str:
-    """Return what to do about negative values, counted by the name of the feature.
+    """Return a message on negative values, which no query can return.
+
+    ``counts`` maps names of features to numbers of negative values, of ``unit``.
 
     Examples
     --------
@@ -134,9 +136,18 @@ def compare_scores(
     y: np.ndarray | None,
     groups: QueryGroups,
 ) -> ExportReport:
-    """Return the report on two scores of each document.
+    """Return the report on the scores of the ranker and of the program.
 
-    ``program_scores`` are the program's, ``y`` labels for NDCG, and ``groups`` the queries.
+    Parameters
+    ----------
+    format : str
+        Name of the format.
+    scores, program_scores : ndarray of shape (n_documents,)
+        Scores of the ranker and of the program.
+    y : ndarray of shape (n_documents,) or None
+        Labels for NDCG@10.
+    groups : QueryGroups
+        Queries.
 
     Examples
     --------
@@ -163,9 +174,9 @@ def compare_scores(
 def count_changed_pairs(
     scores: np.ndarray, program_scores: np.ndarray, groups: QueryGroups, near: float
 ) -> tuple[int, int]:
-    """Return the numbers of pairs of a query that change their order: clearly, and by rounding.
+    """Return ``(clear changes, near ties)``: numbers of pairs of a query that change their order.
 
-    A pair changes by rounding if it differs by ``near`` at most in both scores.
+    A pair is a near tie if its scores differ by at most ``near``, by the ranker and by the program.
 
     Examples
     --------
@@ -231,7 +242,10 @@ def _count_pairs(
 
 
 def _dense_ranks(*keys: np.ndarray) -> np.ndarray:
-    """Return the rank of each row by some keys, the first one first; equal rows share a rank."""
+    """Return the rank of each row from 0, sorted by the first key, then the next ones.
+
+    Equal rows have the same rank, and no rank is left out.
+    """
     ranks = np.zeros(len(keys[0]), dtype=np.int64)
     for key in keys:
         codes = np.unique(key, return_inverse=True)[1]

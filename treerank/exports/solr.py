@@ -25,13 +25,13 @@ _Words = dict[str, Any]
 
 
 def write_solr(written: Written) -> str:
-    """Return the model as JSON; its features have the names of a feature store."""
+    """Return the model as JSON, with the side of missing values at each split."""
     sides = {"missing": "right"}, {"missing": "left"}
     return _model(written, sides, {"isNullSameAsZero": False})
 
 
 def write_solr_8(written: Written) -> str:
-    """Return the model as JSON without the words for missing values, which Solr 9.1 refuses."""
+    """Return the model as JSON without sides of missing values, which Solr 9.1 refuses."""
     return _model(written, ({}, {}), {})
 
 
@@ -69,7 +69,7 @@ def write_linear(linear: LinearComponent, names: list[str]) -> str:
 
 
 def linear_scores(linear: LinearComponent, X: np.ndarray) -> np.ndarray:
-    """Return the sum of products of floats, one after the other."""
+    """Return Solr's scores of a linear model: products in single precision, added one by one."""
     total = np.zeros(len(X), dtype=np.float32)
     for j in linear.features.tolist():
         shifted = X[:, j].astype(np.float32) - np.float32(linear.center[j])

@@ -23,14 +23,15 @@ _ULPS = (0, -1, 1, -2, 2, -3, 3)
 
 @dataclass(frozen=True)
 class SplitRule:
-    """A rule by which values go left.
+    """A rule by which a program sends values left at a split.
 
     Attributes
     ----------
     reaches : callable
-        Returns the largest double that goes left at each threshold.
+        ``reaches(thresholds)`` returns the largest double that goes left at each threshold.
     guess : callable
-        Returns a threshold near the right one for each double.
+        ``guess(values)`` returns a threshold for each double, at which it is about the largest that
+        goes left.
     dtype : {"float64", "float32"}
         Precision of the thresholds.
     """
@@ -42,7 +43,7 @@ class SplitRule:
     def thresholds(
         self, wanted: np.ndarray, low: np.ndarray | None = None, high: np.ndarray | None = None
     ) -> np.ndarray:
-        """Return thresholds that reach as far as ``wanted``, or to less than ``high``.
+        """Return thresholds at which the same values go left as at ``wanted``.
 
         Parameters
         ----------
@@ -50,12 +51,13 @@ class SplitRule:
             Largest value that goes left at each split.
         low, high : ndarray of float64, default=None
             Largest value of the documents up to ``wanted``, and smallest one above it. A threshold
-            that parts these two is taken where none reaches exactly as far as ``wanted``.
+            between these two is taken if there is none at which exactly the values up to ``wanted``
+            go left.
 
         Returns
         -------
         ndarray
-            Thresholds in the precision of the rule. Where nothing parts ``low`` and ``high``, the
+            Thresholds in the precision of the rule. If none separates ``low`` from ``high``, the
             first guess.
         """
         limit = np.finfo(self.dtype).max  # files have no infinite numbers, nor have documents
@@ -74,7 +76,7 @@ class SplitRule:
 
 
 def _moved(thresholds: np.ndarray, steps: int) -> np.ndarray:
-    """Return the numbers a few steps above or below."""
+    """Return the floating-point numbers ``steps`` above the thresholds, or below if negative."""
     towards = thresholds.dtype.type(np.copysign(np.inf, steps))
     with np.errstate(over="ignore"):
         for _ in range(abs(steps)):

@@ -77,10 +77,19 @@ def check_sql(forest: Forest, names: list[str], levels: dict[int, list[Any]]) ->
 
 
 class _Case(NamedTuple):
-    """A CASE without its END: its conditions and results, the last result, and its depth.
+    """A CASE expression without its END.
 
     Databases limit how deeply CASEs may be nested, so the deeper child of a split is not nested:
     its conditions continue the same CASE. A tree of n leaves has at most the depth log2(n).
+
+    Attributes
+    ----------
+    arms : str
+        Conditions and results, " WHEN ... THEN ...".
+    last : str
+        Result if no condition is true.
+    depth : int
+        How deeply CASEs are nested.
     """
 
     arms: str
@@ -92,7 +101,7 @@ class _Case(NamedTuple):
 
 
 def _tree_terms(written: Written) -> Iterator[str]:
-    """Yield the expression of each tree."""
+    """Yield the SQL expression of each tree."""
 
     def split(node: Node, left: _Case, right: _Case) -> _Case:
         to_left, to_right = _conditions(written, node)
@@ -107,7 +116,10 @@ def _tree_terms(written: Written) -> Iterator[str]:
 
 
 def _conditions(written: Written, node: Node) -> tuple[str, str]:
-    """Return the conditions under which a document goes left, and right; the other is no NULL."""
+    """Return the SQL conditions under which a document goes left, and goes right.
+
+    A document goes right if the first condition is false or NULL, and left if the second is.
+    """
     name, missing_up_to = f"d.{quoted(written.names[node.feature])}", written.forest.missing_up_to
     if node.codes is None:
         limit = _number(float(np.clip(node.threshold, -_LARGEST, _LARGEST)))

@@ -80,7 +80,10 @@ def _check_field(name: str) -> None:
 
 
 def _plugin_features(names: list[str], name: str, by_trees: bool) -> Any:
-    """Documents without the field do not match, so that the feature is missing."""
+    """Return the body that defines a feature set of the plugins, by values of fields.
+
+    Documents without the field do not match, so that the feature is missing.
+    """
     features = [
         {
             "name": feature,
@@ -94,13 +97,19 @@ def _plugin_features(names: list[str], name: str, by_trees: bool) -> Any:
 
 
 def _plugin_model(content: str, names: list[str], name: str, kind: str | None = None) -> Any:
-    """A linear model is a mapping from features to factors, and trees are a list."""
+    """Return the body that uploads a model to the plugins.
+
+    Without ``kind``, a mapping from features to factors is a linear model, and a list is trees.
+    """
     kind = kind or ("model/linear" if content.startswith("{") else "model/xgboost+json")
     return {"model": {"name": name, "model": {"type": kind, "definition": content}}}
 
 
 def _solr_features(names: list[str], name: str, by_trees: bool) -> Any:
-    """Documents without the field have a missing value, if the model has trees to take it."""
+    """Return the body that defines the features of Solr, by values of fields.
+
+    Documents without the field have a missing value if the model has trees, otherwise 0.
+    """
     kind = "org.apache.solr.ltr.feature.FieldValueFeature"
     for feature in names:
         _check_field(feature)
@@ -151,7 +160,7 @@ FEATURE_SETS = [format for format, upload in UPLOADS.items() if upload.draft is 
 
 
 def check_model_name(format: str, name: Any) -> None:
-    """Refuse a name for a program without names of models, and one that it does not take.
+    """Refuse a name for a format that has none, and a name that its program does not take.
 
     Examples
     --------
@@ -186,7 +195,9 @@ with a letter or digit; got 'my shop'.
 
 
 def count_negative(format: str, X: Any, names: list[str]) -> dict[str, int]:
-    """Return how many values of each feature are negative, where no query could return them.
+    """Return the number of negative values of each feature that has any, by name.
+
+    Empty if the program does not compute features as scores of queries.
 
     Examples
     --------
@@ -202,6 +213,8 @@ def count_negative(format: str, X: Any, names: list[str]) -> dict[str, int]:
 
 def request_of(format: str, content: bytes, names: list[str], name: str) -> bytes:
     """Return the body of the request that uploads a model.
+
+    ``content`` is the content of the model's file, and ``names`` are those of its features.
 
     Examples
     --------
@@ -232,7 +245,10 @@ def refuse_other_rankers(ranker: Any) -> None:
 
 
 def _splits_below_zero(forest: Forest, names: list[str]) -> dict[str, int]:
-    """Return the number of splits below 0 by feature, which some document was below."""
+    """Return the number of splits with a negative threshold by feature, of features with any.
+
+    Some training document had a negative value there.
+    """
     below = ~forest.is_leaf & ~forest.is_by_set & (forest.threshold < 0)
     counts = np.bincount(forest.feature[below], minlength=len(names)).tolist()
     return {name: count for name, count in zip(names, counts, strict=True) if count}

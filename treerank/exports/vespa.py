@@ -26,7 +26,7 @@ def write_expression(written: Written) -> str:
 
 
 def _added(written: Written) -> Iterator[str]:
-    """Yield what is added: a tree, or a feature of the linear model."""
+    """Yield the expressions that are added up: trees, then features of the linear model."""
     for tree in written.trees():
         yield _tree(tree, written.names)
     linear = written.linear

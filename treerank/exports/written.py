@@ -18,6 +18,25 @@ class Node(NamedTuple):
     """A node of a tree, whose nodes are listed with parents before children, left before right.
 
     So the left child of a split is the next node.
+
+    Attributes
+    ----------
+    number : int
+        Index in the list, from 0.
+    feature : int
+        Feature of a split; -1 in leaves.
+    threshold : float
+        Threshold to write for a split.
+    right : int
+        Index of the right child of a split.
+    missing_left : bool
+        Whether missing values go left.
+    value : float
+        Value of a leaf.
+    depth : int
+        Number of splits above.
+    codes : list of float or None
+        The codes that go left at a split by category.
     """
 
     #: Place in the list, from 0.
@@ -38,9 +57,10 @@ class Node(NamedTuple):
 
 
 def nested(tree: list[Node], leaf: Callable[[Node], T], split: Callable[[Node, T, T], T]) -> T:
-    """Return what ``split`` makes of the root and of what its two children have become.
+    """Fold a tree from its leaves to its root, and return the result of the root.
 
-    A child is what ``leaf`` makes of a leaf, or ``split`` of another split.
+    ``leaf(node)`` is the result of a leaf, and ``split(node, left, right)`` that of a split, given
+    the results of its two children.
     """
     made: dict[int, T] = {}
     for node in reversed(tree):
@@ -53,12 +73,27 @@ def nested(tree: list[Node], leaf: Callable[[Node], T], split: Callable[[Node, T
 
 @dataclass(frozen=True, eq=False)
 class Written:
-    """A forest of one output, its thresholds as the program needs them, and what is added.
+    """What a format writes: a forest of one output, and what is added to its scores.
 
-    ``log_odds`` has slope and intercept of lines of the score, of which the lowest is the log odds
-    of relevance. ``levels`` are the categories of columns, by position, in the order of their
-    codes, if they are known. ``prefix`` is what the names of functions begin with, if the format
-    has some.
+    Attributes
+    ----------
+    forest : Forest
+        The trees.
+    thresholds : ndarray of shape (n_nodes,)
+        Thresholds as the program needs them.
+    names : list of str
+        Names of the features in the file.
+    linear : LinearComponent or None
+        Linear model to add.
+    networks : tuple of Network
+        Networks to add.
+    log_odds : ndarray of shape (n_lines, 2) or None
+        Slopes and intercepts of linear functions of the score, of which the lowest value is the log
+        odds of relevance.
+    levels : dict from int to list
+        Categories by index of the column, in the order of their codes, as far as known.
+    prefix : str
+        Beginning of the names of functions, or name of the table, for formats that have these.
     """
 
     forest: Forest
@@ -77,7 +112,7 @@ class Written:
 
     @cached_property
     def sets(self) -> dict[int, list[float]]:
-        """The codes of each split by category."""
+        """The codes that go left at each split by category, by index of the node."""
         sets = self.forest.categories
         if sets is None:
             return {}
@@ -87,7 +122,7 @@ class Written:
         return {n: codes[i].tolist() for n, i in zip(nodes.tolist(), numbers, strict=True)}
 
     def trees(self) -> Iterator[list[Node]]:
-        """Yield tree after tree."""
+        """Yield the list of nodes of each tree."""
         forest = self.forest
         preorder_index, sizes, depth = forest.preorder
         order = np.argsort(preorder_index)

@@ -50,7 +50,7 @@ def write_xgboost(written: Written) -> str:
 
 
 def _trees(written: Written) -> Iterator[dict[str, Any]]:
-    """Yield tree after tree, with lists of numbers as arrays."""
+    """Yield the JSON object of each tree, in which lists of numbers are arrays."""
     written = _with_sets_right(written)
     forest = written.forest
     starts = forest.index_by_tree[forest.roots]
@@ -59,7 +59,7 @@ def _trees(written: Written) -> Iterator[dict[str, Any]]:
 
 
 def _with_sets_right(written: Written) -> Written:
-    """Return a forest where codes of a set go right."""
+    """Return a model whose splits by category send codes of the set right, as XGBoost does."""
     forest, by_set = written.forest, written.forest.is_by_set
     changed = replace(
         forest,
@@ -71,7 +71,10 @@ def _with_sets_right(written: Written) -> Written:
 
 
 def _tree(written: Written, number: int, nodes: np.ndarray) -> dict[str, Any]:
-    """Return one tree; children are next to each other, as in the forest."""
+    """Return the JSON object of one tree.
+
+    ``nodes`` are its nodes in the forest, siblings adjacent.
+    """
     forest = written.forest
     index, is_leaf, by_set = forest.index_by_tree, forest.is_leaf[nodes], forest.is_by_set[nodes]
     first = np.where(is_leaf, -1, index[forest.left[nodes]] - index[nodes[0]])

@@ -23,7 +23,7 @@ from treerank.feature_parts.linear_component import LinearComponent
 
 
 def write_xgboost_splits(written: Written) -> str:
-    """Return the trees as a list of splits within splits."""
+    """Return the trees as a JSON list of splits that contain their children."""
     return json.dumps([_tree(tree, written.names) for tree in written.trees()])
 
 
@@ -45,12 +45,12 @@ def _tree(tree: list[Node], names: list[str]) -> dict[str, Any]:
 
 
 def write_linear(linear: LinearComponent, names: list[str]) -> str:
-    """Return the factors by name."""
+    """Return the coefficients by name of the feature, as JSON."""
     return json.dumps({names[j]: float(linear.coef[j]) for j in linear.features.tolist()})
 
 
 def linear_scores(linear: LinearComponent, X: np.ndarray) -> np.ndarray:
-    """Return the sum of products of floats, one after the other, and the constant left out."""
+    """Return the plugin's scores, added in single precision, plus the offset that it leaves out."""
     coef, scores = linear.coef.astype(np.float32), np.zeros(len(X), dtype=np.float32)
     for j in range(len(coef)):
         scores += coef[j] * X[:, j].astype(np.float32)
