@@ -15,6 +15,8 @@ from html import escape
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#999999")
 THEMES = {"light": ("#24292f", "#d0d7de"), "dark": ("#e6edf3", "#3d444d")}
 WIDTH, LABELS, RIGHT, ROW, FONT = 760, 200, 24, 17, 13
+#: Width of a letter of a label.
+LETTER = 7.4
 Value = tuple[float, float | None, float | None]  # value, low and high
 
 
@@ -57,14 +59,15 @@ def intervals(
     numbers = [x for group in groups.values() for value in group.values() for x in value]
     numbers = [x for x in [*numbers, reference] if x is not None]
     ticks = _ticks(min(numbers), max(numbers), logarithmic)
-    scale = _scale(ticks, LABELS, WIDTH - RIGHT, logarithmic)
+    left = max(LABELS, round(16 + LETTER * max(map(len, groups), default=0)))
+    scale = _scale(ticks, left, WIDTH - RIGHT, logarithmic)
 
     def draw(ink, pale):
         body, top, y = [*_legend(series, ink)], 34 if len(series) > 1 else 10, 0.0
         y = top
         for name, group in groups.items():
             middle = y + ROW * len(group) / 2
-            body.append(_text(LABELS - 12, middle + 4, name, ink, anchor="end"))
+            body.append(_text(left - 12, middle + 4, name, ink, anchor="end"))
             for one, (value, low, high) in group.items():
                 color = COLORS[series.index(one) % len(COLORS)]
                 at, told = y + ROW / 2, f"{name}, {one}: {_number(value)}"
@@ -77,7 +80,7 @@ def intervals(
         frame = [
             *(_line(scale(tick), top - 4, scale(tick), y, pale, 1) for tick in ticks),
             *(_text(scale(t), y + 16, _tick(t, ticks), ink, anchor="middle") for t in ticks),
-            _text((LABELS + WIDTH - RIGHT) / 2, y + 38, label, ink, anchor="middle"),
+            _text((left + WIDTH - RIGHT) / 2, y + 38, label, ink, anchor="middle"),
         ]
         if reference is not None:
             frame.append(_line(scale(reference), top - 4, scale(reference), y, ink, 1.5))

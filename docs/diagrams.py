@@ -176,12 +176,12 @@ def position_bias():
     for number, (share, grade) in enumerate(zip(shares, grades, strict=True)):
         y = 30 + number * 34
         d.box(30, y, 100, 26, f"document {number + 1}")
-        d.bar(148, y + 4, round(120 * share), 18, "sky")
-        d.text(308, y + 13, "× relevance", "k m")
+        d.bar(148, y + 4, round(106 * share), 18, "sky")
+        d.text(300, y + 13, "× relevance", "k m")
         d.bar(352, y + 4, max(3, round(60 * grade)), 18, "green")
         d.text(425, y + 13, "=", "k")
         d.bar(440, y + 4, max(3, round(150 * share * grade)), 18, "vermilion")
-    d.text(300, 206, "the fit corrects for the looks, and learns relevance", "k m")
+    d.text(300, 206, "the fit corrects for examination, and learns relevance", "k m")
     return d
 
 

@@ -34,6 +34,15 @@ PAGES = {
     "judgment list": "guide/data.html",
     "calibration": "guide/explain.html",
     "confidence interval": "guide/comparing.html",
+    "how many queries": "guide/comparing.html",
+    "hyperparameter tuning": "guide/rankers.html",
+    "larger than memory": "guide/scale.html",
+    "cold start": "guide/recommender.html",
+    "clicks and purchases": "guide/clicks.html",
+    "unjudged documents": "guide/data.html",
+    "trec_eval": "guide/validation.html",
+    "reproduce the papers": "project/citing.html",
+    "add a metric": "project/contributing.html",
 }
 
 

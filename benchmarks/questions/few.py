@@ -172,7 +172,7 @@ def passages(rows):
     times = [value["seconds over the default"] for value in times]
     text = (
         f"On {len(PUBLIC)} public sets with {FEW[0]} to {FEW[-1]} queries it gains "
-        f"{ndcg(lead)} in NDCG@10 over the default in the mean (95 %: {ndcg(low)} to "
+        f"{ndcg(lead)} in NDCG@10 over the default on average (95 %: {ndcg(low)} to "
         f"{ndcg(high)}). It is significantly behind the default, the linear model or "
         f"`LGBMRanker()` in {'none' if behind == 0 else behind} of the cells "
         f"([evidence](../evidence.md)). A fit takes {min(times):.1f} to {max(times):.1f} times the "

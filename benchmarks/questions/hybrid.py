@@ -285,12 +285,13 @@ def engines_sentence(rows):
     """Return how many pairs engines order otherwise, by the columns that a model learned from."""
     found = values_by(rows, "format", "columns", world="strong")
     textbook = [found[format, "textbook"] for format in FORMATS]
-    own = [found[format, engine] for format, engine in FORMATS.items()]
+    own = [found[format, engine]["changed"] for format, engine in FORMATS.items()]
+    with_own = f"{own[0]:,} and {own[1]:,} pairs change" if any(own) else "no pair changes"
     return (
         'On 1,000 queries of the world "strong", weights learned on a textbook\'s min-max scores '
         f"make OpenSearch change the order of {textbook[0]['changed']:,} of "
         f"{textbook[0]['pairs']:,} pairs, and Elasticsearch of {textbook[1]['changed']:,}. With "
-        f"the columns of `engine=`, they change {own[0]['changed']:,} and {own[1]['changed']:,}."
+        f"the columns of `engine=`, {with_own}."
     )
 
 

@@ -110,15 +110,61 @@ def flat(rows, name):
     return [row["conditions"] | row["values"] for row in rows if name in row["conditions"]]
 
 
-def section(rows):
-    """Return the coverage of intervals, and the gains of ways to train."""
+#: Ways to train of the guide's table, with their names there.
+SHOWN_WAYS = {
+    STACKED: "stacked",
+    "LLM's ranker as a column": "LLM's score as a column",
+    "one label, the LLM's at half the weight": "mixed",
+}
+
+
+def coverages(rows):
+    """Return the coverage of intervals in each cell, by the number of people's queries and method.
+
+    A number of 0 is the LLM alone.
+    """
     kept = [row for row in flat(rows, "method") if row["question"] in ASKED]
     human = sorted({row["human"] for row in kept} - {0})
-    coverage = {
+    return {
         (n, method): [r["coverage"] for r in kept if r["human"] == n and r["method"] == method]
         for n in (*human, 0)
         for method in ("people alone", BOTH, "LLM alone")
     }
+
+
+def least_of(coverage, human):
+    """Return ".918 with 20 queries judged by people, .930 with 30 and .938 with 50"."""
+    first, *others = (f"{share(min(coverage[n, BOTH]))} with {n}" for n in human)
+    parts = [f"{first} queries judged by people", *others]
+    return " and ".join([", ".join(parts[:-1]), parts[-1]]) if others else parts[0]
+
+
+def passages(rows):
+    """Return the coverage and the table of the guide."""
+    coverage = coverages(rows)
+    human = sorted({n for n, _ in coverage} - {0})
+    alone = coverage[0, "LLM alone"]
+    text = (
+        f"In a simulation of {len(coverage[human[0], BOTH])} cells (judges, questions and "
+        f"collections), the coverage of the 95 % intervals was at least {least_of(coverage, human)}. That "
+        f"of intervals by the LLM alone was {share(min(alone))} to {share(max(alone))} "
+        "([evidence](../evidence.md))."
+    )
+    found = llm_training.gains(flat(rows, "way"))
+    cells = list(dict.fromkeys(key[:3] for key in found))
+    body = [
+        [data.upper(), n, judge, *(signed(found[data, judge, n, way]) for way in SHOWN_WAYS)]
+        for data, judge, n in sorted(cells, key=lambda cell: (cell[0] != "msrd", cell[2]))
+    ]
+    head = ["data", "queries judged by people", "judge", *SHOWN_WAYS.values()]
+    return {"coverage": text, "gains": table(head, body)}
+
+
+def section(rows):
+    """Return the coverage of intervals, and the gains of ways to train."""
+    kept = [row for row in flat(rows, "method") if row["question"] in ASKED]
+    coverage = coverages(rows)
+    human = sorted({n for n, _ in coverage} - {0})
     groups = {
         f"{n} queries by people": {
             method: (np.mean(values), min(values), max(values))
@@ -131,10 +177,9 @@ def section(rows):
     alone = coverage[0, "LLM alone"]
     found = llm_training.gains(flat(rows, "way"))
     stacked = [gain for key, gain in found.items() if key[3] == STACKED]
-    parts = [f"{share(min(coverage[n, BOTH]))} with {n} queries judged by people" for n in human]
     answer = (
         "With simulated judges, the coverage of 95 % intervals that combine both kinds of labels "
-        f"is at least {', '.join(parts)} (the least of {len(coverage[human[0], BOTH])} cells). "
+        f"is at least {least_of(coverage, human)} (the least of {len(coverage[human[0], BOTH])} cells). "
         f"Their variance is {min(gains):.2f} to {max(gains):.2f} times smaller than with people's "
         f"labels alone. Intervals by the LLM alone have a coverage of {share(min(alone))} to "
         f"{share(max(alone))}. Compared with the better of people alone and the LLM alone, a "

@@ -301,7 +301,7 @@ def test_one_of_a_thing_is_said_so():
     X, y, qid = documents(12)
     y = np.where(qid == "query 5", 0, y)
     text = Tags(report(ranker(), X, y, qid, n_examples=1).html).text
-    assert "1 query has nothing to find and is left out of means." in text
+    assert "1 query has no relevant document and is left out of the means." in text
 
 
 def test_importances_are_those_of_inspection(html):
@@ -366,7 +366,7 @@ def test_the_summary_and_the_hints_say_what_matters():
     better = ranker().predict(X) + 9 * y * (qid == "query 5")
     asked = Tags(report(ranker(), X, y, qid, n_examples=2, slices=few, baseline=better).html).text
     assert re.search(r"device: mobiletoo few queries0\.\d{4}too few queries[+-]0\.\d{4}5", asked)
-    assert "1 query is worse than by the baseline." in asked
+    assert "1 query is ranked worse than by the baseline." in asked
     assert "By ndcg@10, half of the queries reach 1.000, and nine in ten " in calm
     assert re.search(r"ndcg@101\.0000baseline 0\.\d{4}", text)
     assert re.search(

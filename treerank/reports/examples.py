@@ -60,7 +60,7 @@ def examples(subject: Subject) -> Section:
     lead += [_SAMPLED] if parts[1].any() else []
     body = [paragraphs(" ".join(filter(None, lead))), _stepper("example", "query")]
     n_lost = int((subject.gaps < 0).sum())
-    hints = [f"{counted(n_lost, 'query is', 'queries are')} worse than by the baseline."]
+    hints = [f"{counted(n_lost, 'query is', 'queries are')} ranked worse than by the baseline."]
     body.append(element("div", id="example"))
     title = "Lists" if subject.baseline is None else "Lists side by side"
     return Section("examples", title, joined(body), data, hints=hints if lost else ())

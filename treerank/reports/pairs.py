@@ -37,7 +37,7 @@ def pairs(subject: Subject) -> Section | None:
     )
     chart = line_chart("Calibration of pair probabilities", curve.chart())
     charts = side_by_side(chart, _relevance(subject), _scores(subject))
-    hints = [f"Pair probabilities are wrong by {curve.error:.2f} in the mean: calibrate them."]
+    hints = [f"Pair probabilities are off by {curve.error:.2f} on average: calibrate them."]
     body = joined([paragraphs(note), charts])
     return Section("pairs", "Probabilities", body, hints=hints if curve.error > _WRONG else ())
 

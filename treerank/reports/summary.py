@@ -114,10 +114,11 @@ def _verdict(subject: Subject) -> tuple[Markup, Markup]:
     worst = next((one for one in subject.kinds if one.is_worse), None)
     if worst is not None:
         where = f"queries with {worst.column} {worst.values}"
-        notes.append(f"It is worst on {where}: {subject.main} is {worst.mean:.3f} in the mean.")
+        notes.append(f"It is worst on {where}: their mean {subject.main} is {worst.mean:.3f}.")
     if n_left_out:
         left_out = counted(n_left_out, "query has", "queries have")
-        notes.append(f"{left_out} nothing to find and {_is(n_left_out)} left out of means.")
+        left_out += f" no relevant document and {_is(n_left_out)} left out of the means."
+        notes.append(left_out)
     return title, paragraphs(" ".join(notes)) if notes else Markup()
 
 
