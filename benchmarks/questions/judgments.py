@@ -146,8 +146,9 @@ def passages(rows):
     alone = coverage[0, "LLM alone"]
     text = (
         f"In a simulation of {len(coverage[human[0], BOTH])} cells (judges, questions and "
-        f"collections), the coverage of the 95 % intervals was at least {least_of(coverage, human)}. That "
-        f"of intervals by the LLM alone was {share(min(alone))} to {share(max(alone))} "
+        f"collections), the coverage of the 95 % intervals was at least "
+        f"{least_of(coverage, human)}. That of intervals by the LLM alone was "
+        f"{share(min(alone))} to {share(max(alone))} "
         "([evidence](../evidence.md))."
     )
     found = llm_training.gains(flat(rows, "way"))
@@ -179,9 +180,9 @@ def section(rows):
     stacked = [gain for key, gain in found.items() if key[3] == STACKED]
     answer = (
         "With simulated judges, the coverage of 95 % intervals that combine both kinds of labels "
-        f"is at least {least_of(coverage, human)} (the least of {len(coverage[human[0], BOTH])} cells). "
-        f"Their variance is {min(gains):.2f} to {max(gains):.2f} times smaller than with people's "
-        f"labels alone. Intervals by the LLM alone have a coverage of {share(min(alone))} to "
+        f"is at least {least_of(coverage, human)} (the least of {len(coverage[human[0], BOTH])} "
+        f"cells). Their variance is {min(gains):.2f} to {max(gains):.2f} times smaller than with "
+        f"people's labels alone. Intervals by the LLM alone have a coverage of {share(min(alone))} to "
         f"{share(max(alone))}. Compared with the better of people alone and the LLM alone, a "
         f"ranker that stacks both differs by {signed(min(stacked))} to {signed(max(stacked))} in "
         "NDCG@10."
