@@ -20,6 +20,8 @@ from numpy.typing import ArrayLike
 
 from treerank.spelling import spelled
 
+#: End of the name of an object of the user's own, which is all that a model file holds of it.
+NOT_SAVED = " (not saved)"
 #: Largest weight, and one over the smallest: single precision holds products of two and a gain.
 MAX_WEIGHT = 1e15
 #: Largest seed of NumPy's ``RandomState``.
@@ -194,11 +196,15 @@ def check_choice(name: str, value: Any, allowed: Collection[Any]) -> None:
 def closest(value: Any, allowed: Iterable[Any]) -> str:
     """Return a question that names the word which was probably meant, or nothing.
 
+    Of a function that a model file holds by its name alone, say what to do.
+
     Examples
     --------
     >>> closest("NDCG", ["map", "ndcg"]), closest("lambdarank", ["hinge"])
     (" Did you mean 'ndcg'?", '')
     """
+    if isinstance(value, str) and value.endswith(NOT_SAVED):
+        return " A model file holds no functions: pass it again by set_params."
     by_lower = {str(name).lower(): name for name in allowed if isinstance(name, str)}
     matches = difflib.get_close_matches(str(value).lower(), by_lower, n=1, cutoff=0.75)
     return f" Did you mean {by_lower[matches[0]]!r}?" if isinstance(value, str) and matches else ""
@@ -375,6 +381,48 @@ def check_weight(name: str, weight: ArrayLike | None, n_documents: int) -> np.nd
     wrong = (values > MAX_WEIGHT) | ((values < 1 / MAX_WEIGHT) & (values > 0))
     refuse_where(wrong, values, f"{name} must be 0 or from {1 / MAX_WEIGHT:g} to {MAX_WEIGHT:g}")
     return values
+
+
+def refuse_other_order(by_row: Mapping[str, Any]) -> None:
+    """Refuse columns of pandas whose index has the rows of an earlier argument in another order.
+
+    Rows are matched by position, so these would be those of other documents. Arguments may be dicts
+    of columns.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> y, scores = pd.Series([1, 0], index=["a", "b"]), pd.Series([0.1, 0.2], index=["b", "a"])
+    >>> refuse_other_order({"y": y, "scores": scores})
+    Traceback (most recent call last):
+    ...
+    ValueError: scores must have the rows of y in their order; its index has them in another one. \
+Write scores.loc[y.index], or scores.to_numpy() if the rows are in order.
+    """
+    first, index = "", None
+    for name, values in _columns_by_name(by_row):
+        other: Any = getattr(values, "index", None)
+        if not hasattr(other, "is_unique"):  # lists have a method of this name
+            continue
+        if index is None:
+            first, index = name, other
+            continue
+        may_be_permuted = not index.equals(other) and len(index) == len(other)
+        if may_be_permuted and index.is_unique and index.isin(other).all():
+            raise ValueError(
+                f"{name} must have the rows of {first} in their order; its index has them in "
+                f"another one. Write {name}.loc[{first}.index], or {name}.to_numpy() if the rows "
+                "are in order."
+            )
+
+
+def _columns_by_name(by_row: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Yield columns, also those of dicts, such as several labels."""
+    for name, values in by_row.items():
+        if isinstance(values, Mapping) and not hasattr(values, "shape"):  # as sparse matrices have
+            yield from ((f"{name}[{key!r}]", column) for key, column in values.items())
+        else:
+            yield name, values
 
 
 def warn_user(message: str, category: type[Warning] = UserWarning) -> None:

@@ -19,7 +19,7 @@ from scipy.sparse.csgraph import connected_components
 from sklearn.model_selection import BaseCrossValidator
 from sklearn.utils import check_random_state
 
-from treerank.checks import check_number, is_whole, quote
+from treerank.checks import check_number, is_whole, quote, refuse_other_order
 from treerank.documents.date_texts import checked_times
 from treerank.documents.queries import ByRow, QueryGroups, check_qid
 from treerank.parameters import Count, Seed, Several, check_parameters
@@ -59,6 +59,8 @@ class QuerySplitter(BaseCrossValidator):
                 "enable_metadata_routing=True; groups alone would not reach the ranker."
             )
         check_parameters(self)
+        time = getattr(self, "time", None)
+        refuse_other_order({"X": X, "qid": qid, "groups": groups, "time": time})
         n_documents = X.shape[0] if hasattr(X, "shape") else len(X)
         query_groups = QueryGroups.from_qid(qid, n_documents)
         if groups is not None:

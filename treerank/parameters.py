@@ -27,6 +27,7 @@ from treerank.checks import (
     check_seed,
     check_sequence,
     closest,
+    refuse_other_order,
 )
 
 P = ParamSpec("P")
@@ -102,6 +103,8 @@ _KINDS: dict[Any, Callable[..., Rule]] = {
 }
 
 
+#: Arguments of any type that have a row for each document.
+_BY_ROW = ("X", "y", "qid")
 #: What else to say of a wrong call, by the qualified name of the function.
 _INSTEAD = {
     "Comparison.summary": "test(metric, first, second, test=...) tests two rankers.",
@@ -162,6 +165,7 @@ def check_arguments(function: Callable[P, T]) -> Callable[P, T]:
     """Refuse arguments that their types do not allow, before the function begins.
 
     An argument whose type is a class of this package, a mapping or a sequence has to be one.
+    Columns of pandas must have their rows in one order.
 
     Examples
     --------
@@ -176,17 +180,31 @@ def check_arguments(function: Callable[P, T]) -> Callable[P, T]:
     signature = inspect.signature(function)
     hints = inspect.get_annotations(function)
     rules = {name: _rule_of(hint) or _rule_of_kind(hint) for name, hint in hints.items()}
+    columns = [name for name, hint in hints.items() if name in _BY_ROW or _holds_arrays(hint)]
 
     @functools.wraps(function)
     def checked(*args: P.args, **kwargs: P.kwargs) -> T:
-        for name, value in bound(function.__qualname__, signature, args, kwargs).items():
+        arguments = bound(function.__qualname__, signature, args, kwargs)
+        for name, value in arguments.items():
             rule = rules.get(name)
             if rule is not None:
                 rule(name, value)
+        if len(columns) > 1:
+            refuse_other_order({name: arguments[name] for name in columns if name in arguments})
         return function(*args, **kwargs)
 
     vars(checked)["__signature__"] = plain_signature(function)
     return checked
+
+
+def _holds_arrays(hint: Any) -> bool:
+    """Tell whether a type is an array or one for each name, such as a column for each label."""
+    if get_origin(hint) is Mapping:
+        return _holds_arrays(get_args(hint)[1])
+    parts = get_args(hint)
+    return set(get_args(ArrayLike)) <= set(parts) or any(
+        get_origin(part) is Mapping and _holds_arrays(part) for part in parts
+    )
 
 
 def plain_signature(function: Callable[..., Any]) -> inspect.Signature:

@@ -180,7 +180,7 @@ def test_features_are_found_by_query_and_document(fitted, kind, tmp_path):
 @pytest.mark.parametrize(
     ("features", "message"),
     [
-        (([[1.0]], [0], 0), r"features: document must be one-dimensional; got shape \(\)"),
+        (([[1.0]], [0], 0), "features: document must be one-dimensional, an id per row; got 0"),
         (([[1.0]], [0], [0]), r"got none for \(0, 1\), and 599 are missing in all\."),
         (([[1.0]], ["0"], [7]), r"got none for \(0, 0\).*items such as \('0', 7\)\."),
         (([[1.0]] * 2, [1], [7, 8]), r"equally many rows of X, query .* got \[2, 1, 2\]"),

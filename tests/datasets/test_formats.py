@@ -1,7 +1,18 @@
+from inspect import signature
+
 import pytest
 from command_line import refusal
 
 from treerank.datasets import formats
+from treerank.lazy import load_object
+
+
+@pytest.mark.parametrize("of_format", [formats.LETOR, formats.PARQUET])
+def test_a_format_takes_all_options_of_its_readers(of_format):
+    options = set(signature(load_object(of_format.reader)).parameters) - {"path"}
+    assert options == {*of_format.options}
+    in_batches = set(signature(load_object(of_format.batch_reader)).parameters)
+    assert options - in_batches <= {"sparse", "dtype"}
 
 
 @pytest.mark.parametrize("name", ["a.txt", "a.txt.gz", "a.csv/rows", "a.dat", "a.gz", "txt"])

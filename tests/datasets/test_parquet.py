@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 from command_line import run
 
+from treerank import read_batches
 from treerank.datasets import parquet_files, read_letor, read_parquet, write_letor, write_parquet
 from treerank.datasets.parquet import parquet_batches, read_csv
 from treerank.datasets.parquet import write_parquet_batches as write_batches
@@ -251,6 +252,9 @@ def test_a_conversion_to_parquet_and_back_changes_no_byte(tmp_path):
 def test_ids_that_no_type_of_arrow_holds_are_refused(tmp_path):
     with pytest.raises(TypeError, match=r"qid must be numbers, text or dates; got .*2361183241"):
         write_parquet(tmp_path / "a.parquet", np.ones((1, 1)), [1], [2**71])
+    for name in ("a.parquet", "a.csv"):
+        with pytest.raises(TypeError, match="qid must be numbers, text or dates; got"):
+            write_parquet(tmp_path / name, np.ones((2, 1)), [1, 0], [(1, 2), (1, 3)])
 
 
 def test_numbers_of_another_byte_order_are_written_and_masked_ones_refused(tmp_path):
@@ -300,7 +304,7 @@ def test_dates_are_days_since_a_date_in_files_of_any_kind(tmp_path):
             np.testing.assert_allclose(
                 X.column(name).to_numpy(), by_hand(values, start), rtol=1e-15
             )
-        (batch,) = parquet_batches(path, days_since=start)
+        (batch,) = read_batches(path, days_since=start)
         np.testing.assert_array_equal(batch.X.to_pandas(), X.to_pandas())
     assert X.column("price").to_pylist() == [0.5, 1, 2]
     same = read_parquet(path, days_since=date(2026, 1, 1)).X

@@ -80,9 +80,27 @@ def test_unjudged_rows_are_left_out(tmp_path):
     of_file = ranker().fit(read_batches(tmp_path / "train.parquet", batch_size=20))
     scores = of_file.feature_part_.transform(X)[:, 0]
     np.testing.assert_array_equal(scores, ranker().fit(X, y, QID).predict(X))
+    y = pd.Series(y)
+    for kind in (
+        list,
+        lambda part: part.astype("Float64"),
+        lambda part: part.reset_index(drop=True),
+    ):
+        parts = [(X[part], kind(y[part]), QID[part]) for part in (slice(700, 720), slice(0, 700))]
+        found = ranker().fit(Batches(parts))
+        expected = ranker().fit(X[:720], y[:720], QID[:720])
+        np.testing.assert_array_equal(found.predict(X), expected.predict(X))
     nothing = batches(X, np.full(N, np.nan))
     with pytest.raises(ValueError, match=f"y must hold a label in some row; .* in all {N}"):
         ranker().fit(nothing)
+    file = tmp_path / "unjudged.parquet"
+    FRAME[["a", "b"]].assign(label=np.nan, query=QID).to_parquet(file)
+    unjudged = read_batches(file, batch_size=100)
+    assert " ".join(str(unjudged).split()) == f"Batches of {file}, read anew in every iteration."
+    with pytest.raises(ValueError, match=r"unjudged\.parquet: y must hold .* write label='?NAME"):
+        ranker().fit(unjudged)
+    with pytest.raises(ValueError, match=r"eval_set: .*unjudged\.parquet: y must hold a label"):
+        ranker().fit(batches(FRAME[["a", "b"]]), eval_set=unjudged)
 
 
 def test_files_are_read_in_batches(tmp_path):

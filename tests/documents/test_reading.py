@@ -9,6 +9,7 @@ from scipy.sparse import coo_matrix, csc_matrix, csr_matrix
 
 from treerank import HistogramTrees, LightGBMTrees, TreeDirectRanker, compare, load
 from treerank.datasets.parquet import read_parquet, write_parquet
+from treerank.documents.columns import taken_rows
 from treerank.documents.queries import QueryGroups
 from treerank.documents.reading import stacked_rows, take_columns
 
@@ -201,3 +202,29 @@ def test_wrong_names_of_queries_are_named():
         take_columns(frame, qid=("user", "week"))
     with pytest.raises(ValueError, match=r"qid must not be missing; got .*a.*nan.* in row 1"):
         QueryGroups.from_qid([("a", 1.0), ("a", float("nan"))])
+    with pytest.raises(
+        ValueError, match=r"qid must name columns of X; got \('user', 'week'\) and an"
+    ):
+        take_columns(np.ones((3, 1)), qid=("user", "week"))
+    assert take_columns(np.ones((2, 1)), qid=("user", "week"))[1] == [("user", "week")]
+
+
+def test_columns_named_by_numbers_have_their_order_alone():
+    X = pd.DataFrame(rng.normal(size=(240, 3)))
+    ranker = small().fit(X, Y, QID)
+    assert ranker.columns_.names is None
+    with pytest.raises(
+        ValueError, match=r"ascending order where .* got \[2, 0, 1\]\. Write X\[sor"
+    ):
+        ranker.predict(X[[2, 0, 1]])
+    with pytest.raises(ValueError, match="ascending order where their names are numbers"):
+        small().fit(X[[1, 0, 2]], Y, QID)
+    by_text = X.set_axis(X.columns.astype(str), axis=1)
+    named = small().fit(by_text, Y, QID)
+    np.testing.assert_array_equal(named.predict(by_text[["2", "0", "1"]]), ranker.predict(X))
+
+
+def test_rows_of_columns_are_taken_by_number():
+    series = pd.Series(["a", "b", "c"], index=[2, 0, 1])
+    for column in (series, pl.Series(["a", "b", "c"]), pa.chunked_array([["a"], ["b", "c"]])):
+        assert list(map(str, taken_rows(column, [2, 0]))) == ["c", "a"]

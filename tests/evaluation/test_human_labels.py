@@ -245,7 +245,7 @@ def test_data_of_the_same_documents_are_taken_for_their_labels():
     found = compare(rankers, (X, LLM, QID), human_labels=people, metrics="map")
     assert found.prediction_powered("map", "bm25") == expected("map", X[:, 0])
     others = RankingData(X, HUMAN, QID + 1)
-    with pytest.raises(ValueError, match="labels of the same documents; got RankingData"):
+    with pytest.raises(ValueError, match=r"got RankingData\(.*\), whose queries are others"):
         compare(rankers, (X, LLM, QID), human_labels=others)
 
 
@@ -263,6 +263,20 @@ def test_judgments_that_are_not_joined_are_sent_to_read_runs(labels):
     message = r"human_labels must hold a label for each document .* human_labels=read_runs\(runs, j"
     with pytest.raises(TypeError, match=message):
         compare({"a": ColumnRanker(0)}, (X, LLM, QID), human_labels=labels)
+
+
+def test_people_have_judged_the_same_documents_and_not_others_of_the_same_queries():
+    names = np.array([f"document {number}" for number in range(len(QID))])
+    llm = RankingData(X, LLM, QID, documents=names)
+    rankers = {"bm25": ColumnRanker(0).fit(X, LLM, QID)}
+    same = RankingData(X, HUMAN, QID, documents=names.astype(object))
+    found = compare(rankers, llm, human_labels=same, metrics="map")
+    assert found.prediction_powered("map", "bm25") == expected("map", X[:, 0])
+    comments = np.array([f"docid = {name.replace(' ', '')}" for name in names])
+    for other in (names[::-1], None):
+        people = RankingData(X, HUMAN, QID, comments if other is None else None, other)
+        with pytest.raises(ValueError, match=r"got RankingData\(.*\), whose documents are others"):
+            compare(rankers, llm, human_labels=people, metrics="map")
 
 
 def test_few_labels_and_weak_judges_are_warned_of():

@@ -112,6 +112,33 @@ def test_ids_are_known_to_a_share_that_is_held_out_and_to_cross_validation():
     assert np.all((scores > 0) & (scores < 1))
 
 
+def test_a_query_of_which_nobody_has_judged_a_document_is_left_out_with_a_warning():
+    metric = Recall(2, n_relevant={"a": 1, "b": 2, "c": 0, "d": 1})
+    y, qid = [1, np.nan, np.nan, np.nan, 0], ["a", "b", "b", "c", "d"]
+    with pytest.warns(UserWarning, match="1 of 4 queries are left out of recall, since their doc"):
+        values = metric.per_query(y, np.arange(5.0), qid)
+    np.testing.assert_array_equal(values, [1, np.nan, np.nan, 0])
+    assert metric(np.nan_to_num(y), np.arange(5.0), qid) == pytest.approx(1 / 3)
+
+
+@pytest.mark.parametrize("n_sets", [1, 2])
+def test_stages_know_the_ids_of_evaluation_sets(n_sets):
+    X, y, qid, n_relevant = purchases("tuples", 30)
+    sets = [purchases("text", 10, seed)[:3] for seed in (1, 2)][:n_sets]
+    for _, labels, ids in sets:
+        found = {
+            query: sum(v for v, q in zip(labels, ids, strict=True) if q == query) for query in ids
+        }
+        n_relevant |= {query: max(int(n), n_relevant.get(query, 1)) for query, n in found.items()}
+    metric = Recall(3, n_relevant=n_relevant)
+    inner = TreeDirectRanker(HistogramTrees(3), metric=metric, random_state=0)
+    ranker = NestedRanker(inner, sizes=(5,), random_state=0).fit(X, y, qid, eval_set=sets)
+    assert len(ranker.rankers_) == 2
+    for part, (features, labels, ids) in zip(ranker.evals_result_, sets, strict=True):
+        (curve,) = ranker.evals_result_[part].values()
+        assert curve[-1] == pytest.approx(metric(labels, ranker.predict(features), ids))
+
+
 def test_a_series_with_an_index_of_several_levels_is_a_mapping():
     frame = pd.DataFrame({"user": ["a", "a", "b"], "week": [1, 2, 1], "n": [3, 1, 2]})
     metric = Recall(n_relevant=frame.set_index(["user", "week"])["n"])

@@ -103,6 +103,10 @@ def test_a_function_of_ones_own_sees_judged_documents_alone_wherever_it_is_asked
     assert np.nanmean(by_query) == pytest.approx(expected)
     weighed = fitted.score(2 * X, gaps, QID, sample_weight=np.ones(len(Y)))
     assert weighed == pytest.approx(expected)
+    weight = np.random.default_rng(1).integers(1, 9, size=len(Y)).astype(float)
+    weighed = fitted.score(2 * X, gaps, QID, sample_weight=weight)
+    alone = fitted.score(2 * X[judged], Y[judged], QID[judged], sample_weight=weight[judged])
+    assert weighed == pytest.approx(alone)
     several = ranker(metric=mean_gain_of_the_best).fit(X, {"a": Y, "b": gaps}, QID)
     whole = several.score(X, {"a": Y, "b": gaps}, QID)
     assert (

@@ -156,6 +156,15 @@ def test_a_label_of_weight_0_is_recorded_and_changes_nothing(part, first):
     assert history[f"ndcg@10 of {other}"] != history["ndcg@10"]
 
 
+def test_labels_of_an_eval_set_are_found_by_their_names():
+    other = {name: LABELS[name] for name in [*LABELS][::-1]}
+    given, turned = (
+        ranker().fit(X, LABELS, QID, eval_set=(2 * X, y, QID)) for y in (LABELS, other)
+    )
+    assert turned.evals_result_ == given.evals_result_
+    assert turned.score(2 * X, other, QID) == given.score(2 * X, LABELS, QID)
+
+
 class TooLate(Column):
     """A feature part that must not be fitted."""
 

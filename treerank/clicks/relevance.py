@@ -246,7 +246,8 @@ class ClickRelevance(BaseEstimator):
         if self.propensities is not None:
             if self.trust:
                 raise ValueError(
-                    "propensities must be None where trust is True, which estimates both."
+                    "propensities must be None where trust is True, which estimates both; got "
+                    f"{quote(self.propensities)}."
                 )
             is_shown = counts.by_slot(counts.shown) > 0
             return check_propensities(self.propensities, is_shown), no_trust

@@ -143,7 +143,7 @@ def letor_batches(
         for part in _parts(path, size, width, comments):
             yield replace(part, qid=part.qid.astype(str)) if has_text else part
 
-    return Batches(parts)
+    return Batches(parts, path)
 
 
 def _measured(path):

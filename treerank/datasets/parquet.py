@@ -163,7 +163,7 @@ def parquet_batches(
     """
     columns = label, query, features, document, drop
     files = _opened(path, *columns, comments, days_since, filesystem)
-    return Batches(partial(_batches, files, comments, batch_size, share))
+    return Batches(partial(_batches, files, comments, batch_size, share), path)
 
 
 def _opened(path, label, query, features, document, drop, comments, days_since, filesystem):
@@ -359,7 +359,10 @@ def _ids(qid):
     """Return query ids as Arrow has them."""
     ids = qid.astype(object) if qid.dtype.kind == "U" else qid  # keeps zero characters
     try:
-        return pa.array(ids)
+        array = pa.array(ids)
+        if pa.types.is_nested(array.type):  # as of tuples of numbers, which no reader takes
+            raise pa.ArrowTypeError("ids of several parts")
+        return array
     except (pa.ArrowException, OverflowError) as error:
         raise TypeError(f"qid must be numbers, text or dates; got {quote(qid)}.") from error
 

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import csr_matrix, issparse
 
-from treerank.checks import check_count, quote, warn_user
+from treerank.checks import check_count, is_whole, quote, warn_user
 from treerank.documents.conversions import conversion_of, shown_type, text_conversion
 from treerank.documents.date_texts import first_date
 from treerank.documents.embeddings import with_entries, with_entries_of
@@ -492,6 +492,7 @@ def fitted_columns(X: Any, names: Iterable[str] | None) -> Any:
     """
     frame: Any = as_frame(X)
     if names is None or frame.columns == (names := list(names)):
+        refuse_unordered_numbers(X)
         return X
     frame = with_entries_of(frame, names)
     columns = set(frame.columns)
@@ -502,6 +503,28 @@ def fitted_columns(X: Any, names: Iterable[str] | None) -> Any:
             f"{quote(frame.columns)}."
         )
     return frame.select(names).to_native()
+
+
+def refuse_unordered_numbers(X: Any) -> None:
+    """Refuse columns whose names are numbers in another order: they are found by position.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> refuse_unordered_numbers(pd.DataFrame({1: [0.5], 0: [2.0]}))
+    Traceback (most recent call last):
+    ...
+    ValueError: X must have columns in ascending order where their names are numbers, since only \
+text names are kept; got [1, 0]. Write X[sorted(X)], or X.set_axis(X.columns.astype(str), axis=1).
+    """
+    frame: Any = as_frame(X)
+    names = frame.columns
+    if all(is_whole(name) for name in names) and names != sorted(names):
+        raise ValueError(
+            "X must have columns in ascending order where their names are numbers, since only text "
+            f"names are kept; got {quote([*names])}. Write X[sorted(X)], or "
+            "X.set_axis(X.columns.astype(str), axis=1)."
+        )
 
 
 def warn_of_names(X: Any) -> None:
@@ -556,17 +579,23 @@ values to a fit that goes on from an earlier one. A fit from the start learns th
 
 
 def taken_rows(X: Any, rows: ArrayLike) -> Any:
-    """Return some rows of a matrix, of a data frame or of a list of rows.
+    """Return some rows of a matrix, of a data frame, of a column of one or of a list, by number.
 
     Examples
     --------
     >>> taken_rows([[1.0], [2.0], [3.0]], [2, 0])
     [[3.0], [1.0]]
+    >>> import pandas as pd
+    >>> taken_rows(pd.Series(["a", "b"], index=[1, 0]), [0]).tolist()
+    ['a']
     """
-    rows, frame = np.asarray(rows), as_frame(X)
-    if frame is not None:
-        return frame[rows].to_native()
-    return [X[row] for row in rows.tolist()] if isinstance(X, list | tuple) else X[rows]
+    rows = np.asarray(rows)
+    if isinstance(X, list | tuple):
+        return [X[row] for row in rows.tolist()]
+    # A series of pandas would look rows up in its index, and a column of Arrow takes no array.
+    table: Any = nw.from_native(X, allow_series=True, pass_through=True)
+    is_table = isinstance(table, nw.DataFrame | nw.Series)
+    return table[rows].to_native() if is_table else X[rows]
 
 
 def _codes(column, categories):

@@ -15,7 +15,7 @@ from treerank.documents.canonical_order import group_hashes, row_hashes
 from treerank.documents.columns import as_frame
 from treerank.documents.features import check_features
 from treerank.documents.labels import check_labels, check_labels_by_name, split_labels
-from treerank.documents.queries import QueryGroups, refuse_one_query
+from treerank.documents.queries import QueryGroups, objects, refuse_one_query
 from treerank.documents.ranking_data import Batches
 from treerank.documents.reading import documents_of_batches, stacked_rows, take_columns
 from treerank.documents.rows import Rows
@@ -204,8 +204,11 @@ def checked_set(
     names, labels = data.label_weights, split_labels(y)
     if names is None and labels is not None:
         raise ValueError(f"eval_set must have a single label, as y; got {[*labels]}.")
-    if names is not None and (labels is None or [*labels] != [*names]):
-        raise ValueError(f"eval_set must have the labels of y, {[*names]}.")
+    if names is not None and (labels is None or labels.keys() != names.keys()):
+        got = "a single label" if labels is None else quote([*labels])
+        raise ValueError(f"eval_set must have the labels of y, {quote([*names])}; got {got}.")
+    if names is not None and labels is not None:
+        labels = {name: labels[name] for name in names}
     X = check_features(ranker, X)
     if had_queries:
         refuse_one_query("eval_set", qid, X.shape[0])
@@ -268,12 +271,16 @@ def hashes_of_sets(sets: Sequence[LabeledSet]) -> list[int]:
 
 def _joined(groups: Sequence[QueryGroups]) -> QueryGroups:
     """Return the queries of several sets, each of which numbers its queries from 0."""
+    if len(groups) == 1:
+        return groups[0]
     n_queries = [group.n_queries for group in groups]
     offsets = np.cumsum(n_queries) - n_queries
     codes = [group.codes + offset for group, offset in zip(groups, offsets, strict=True)]
-    joined = QueryGroups.from_codes(np.concatenate(codes))
-    ids = [group.ids.astype(object) for group in groups if group.ids is not None]
-    return replace(joined, ids=np.concatenate(ids)) if len(ids) == len(groups) else joined
+    joined, ids = QueryGroups.from_codes(np.concatenate(codes)), [group.ids for group in groups]
+    if any(of_set is None for of_set in ids):
+        return joined
+    of_all: Any = np.concatenate([objects(list(of_set)) for of_set in ids if of_set is not None])
+    return replace(joined, ids=of_all)
 
 
 def parts_of_eval_set(eval_set: Any, name: str = "eval_set") -> tuple[Any, Any, Any]:

@@ -22,6 +22,7 @@ from treerank.documents.columns import (
     as_frame,
     fitted_columns,
     refuse_records,
+    refuse_unordered_numbers,
     warn_of_names,
 )
 from treerank.documents.embeddings import with_entries
@@ -63,6 +64,7 @@ def check_features(
         X = with_entries(X) if reset else fitted_columns(X, feature_names_of(estimator))
         validate_data(estimator, X, reset=reset, skip_check_array=True)
         if reset:
+            refuse_unordered_numbers(X)
             warn_of_names(X)
             estimator.columns_ = Columns.of(X, earlier) if columns is None else columns
         numbers = estimator.columns_.numbers(X)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from treerank.checks import check_weight, refuse_masked, refuse_where, warn_user
+from treerank.checks import check_weight, quote, refuse_masked, refuse_where, warn_user
 from treerank.display.results import Shown
 from treerank.renamed import RenamedMembers
 
@@ -200,7 +200,8 @@ def check_qid(qid: ArrayLike, n_documents: int | None = None, *, name: str = "qi
     """
     values = _as_ids(name, qid)
     if values.ndim != 1:
-        raise ValueError(f"{name} must be one-dimensional; got shape {values.shape}.")
+        got = f"shape {values.shape}" if values.ndim else quote(values.item())
+        raise ValueError(f"{name} must be one-dimensional, an id per row; got {got}.")
     if n_documents is not None and len(values) != n_documents:
         raise ValueError(
             f"{name} must have one entry per row; got {len(values)} for {n_documents} rows."

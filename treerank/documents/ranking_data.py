@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -252,6 +253,8 @@ class Batches(Shown):
     source : iterable or callable
         Batches ``(X, y, qid)``, which can be iterated more than once, or a function that returns
         an iterator of them. For files see :func:`~treerank.datasets.formats.read_batches`.
+    path : str or Path, default=None
+        File that the batches are read from, which errors name.
 
     Examples
     --------
@@ -261,6 +264,7 @@ class Batches(Shown):
     """
 
     source: Iterable[Any] | Callable[[], Iterable[Any]]
+    path: str | Path | None = None
 
     def __post_init__(self) -> None:
         """Refuse an iterator: after one pass nothing would be left."""
@@ -270,7 +274,8 @@ class Batches(Shown):
 
     def _shown(self) -> str:
         kind = "a function" if callable(self.source) else f"a {type(self.source).__name__}"
-        return f"Batches of {kind}, read anew in every iteration."
+        source = kind if self.path is None else str(self.path)
+        return f"Batches of {source}, read anew in every iteration."
 
     def __iter__(self) -> Iterator[RankingData]:
         """Read the batches."""

@@ -20,7 +20,7 @@ from scipy.sparse import issparse, vstack
 from sklearn.utils import Tags, get_tags
 from sklearn.utils.validation import check_is_fitted
 
-from treerank.checks import naming, quote
+from treerank.checks import naming, quote, refuse_other_order
 from treerank.documents.batched import BatchedMatrix
 from treerank.documents.canonical_order import row_hashes
 from treerank.documents.columns import Columns, as_frame
@@ -31,6 +31,7 @@ from treerank.documents.ids import check_ids
 from treerank.documents.labels import check_labels
 from treerank.documents.queries import is_missing, joined_ids, objects
 from treerank.documents.ranking_data import Batches
+from treerank.spelling import spelled
 
 
 @dataclass(frozen=True)
@@ -185,12 +186,13 @@ def take_columns(X: Any, **arguments: Any) -> tuple[Any, list[Any]]:
     if isinstance(X, tuple) and X and np.ndim(X[0]) > 1:
         raise TypeError("X must be documents alone; got a tuple. Unpack it, as in fit(*data).")
     frame: Any = as_frame(X)  # refuses frames that are not in memory, before anything else
-    index = getattr(X, "index", None)
+    refuse_other_order({"X": X, **arguments})
     taken: dict[str, Any] = {}
     names: list[str] = []
     for name, values in arguments.items():
-        _refuse_other_order(index, name, values)
-        if name == "qid" and _are_names(frame, values):
+        if name == "qid" and frame is None:
+            _refuse_names_of_no_columns(X, values)
+        elif name == "qid" and _are_names(frame, values):
             taken[name] = _ids_of_columns(frame, values)
             names += values
             continue
@@ -219,6 +221,13 @@ def _are_names(frame: Any, qid: Any) -> bool:
     if isinstance(qid, list):
         return all(are_columns) and len(qid) != len(frame)
     return any(are_columns) if len(qid) != len(frame) else all(are_columns)
+
+
+def _refuse_names_of_no_columns(X: Any, qid: Any) -> None:
+    """Refuse names of columns as query ids where X has no names of columns."""
+    are_texts = isinstance(qid, tuple) and qid and all(isinstance(name, str) for name in qid)
+    if are_texts and len(qid) != (X.shape[0] if hasattr(X, "shape") else len(X)):
+        raise ValueError(f"qid must name columns of X; got {quote(qid)} and an array.")
 
 
 def _ids_of_columns(frame: Any, names: Sequence[str]) -> np.ndarray:
@@ -262,21 +271,6 @@ def stacked_rows(parts: Sequence[Any]) -> Any:
         return vstack(parts, format="csr")
     frames: list[Any] = [as_frame(part) for part in parts]
     return np.concatenate(parts) if frames[0] is None else nw.concat(frames).to_native()
-
-
-def _refuse_other_order(index: Any, name: str, values: Any) -> None:
-    """Refuse a series of pandas whose index has the rows of X in another order.
-
-    ``index`` is the index of X, and ``values`` is the argument ``name``.
-    """
-    other: Any = getattr(values, "index", None)
-    if not hasattr(index, "is_unique") or not hasattr(other, "is_unique") or index.equals(other):
-        return
-    if index.is_unique and len(index) == len(other) and index.isin(other).all():
-        raise ValueError(
-            f"{name} must have the rows of X in their order; its index has them in another one. "
-            f"Write {name}.loc[X.index], or {name}.to_numpy() if the rows are in order."
-        )
 
 
 def documents_of_batches(
@@ -326,15 +320,22 @@ def check_batches(
         hashes.append(row_hashes(matrix))
     shape = sum(map(len, labels)), estimator.n_features_in_
     matrix = BatchedMatrix(read, shape, np.concatenate(hashes))
-    all_labels = check_labels(np.concatenate(labels), some_unjudged=True)
-    return matrix, all_labels, joined_ids(ids)
+    y = np.concatenate(labels)
+    path = getattr(batches, "path", None)
+    if len(y) and np.isnan(y).all() and path is not None:
+        raise ValueError(
+            f"{path}: y must hold a label in some row; got NaN, no judgment, in all {len(y)}. If "
+            f"another column holds the labels, write {spelled('label', 'NAME')}."
+        )
+    return matrix, check_labels(y, some_unjudged=True), joined_ids(ids)
 
 
 def _labels_of_batch(y: Any, n_documents: int) -> np.ndarray:
     """Return the checked labels of a batch, which may all be NaN."""
-    is_column = isinstance(y, np.ndarray) and y.shape == (n_documents,)
-    if is_column and y.dtype.kind == "f" and np.isnan(y).all():
-        return np.asarray(y, dtype=np.float64)
+    values = np.asarray(y)  # also of a list, and of columns of data frames
+    is_column = values.shape == (n_documents,) and values.dtype.kind in "fO"
+    if is_column and all(map(is_missing, values.tolist())):
+        return np.full(n_documents, np.nan)
     return check_labels(y, n_documents, some_unjudged=True)
 
 

@@ -154,7 +154,8 @@ class Rows:
         for start, batch in self.values.batches():
             batch_positions = position[start : start + len(batch)]
             kept = batch_positions >= 0
-            yield batch_positions[kept], batch if kept.all() else batch[kept]
+            if kept.any():  # in some batches, nobody has judged a row
+                yield batch_positions[kept], batch if kept.all() else batch[kept]
 
     def hashes(self) -> np.ndarray:
         """Return a hash of each row; few rows are copied at a time."""

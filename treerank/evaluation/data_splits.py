@@ -136,11 +136,7 @@ def _check_data(data, human_labels):
     """
     X, y, qid = data
     if isinstance(human_labels, RankingData):  # as of the same runs, joined with people's labels
-        if not np.array_equal(np.asarray(human_labels.qid), np.asarray(qid)):
-            raise ValueError(
-                "human_labels must be labels of the same documents; got "
-                f"{quote(human_labels)}, whose queries are others."
-            )
+        _refuse_other_documents(human_labels, data)
         human_labels = human_labels.y
     if isinstance(human_labels, Path | Mapping | Qrels) or (
         isinstance(human_labels, str) and Path(human_labels).is_file()
@@ -166,6 +162,27 @@ def _check_data(data, human_labels):
         queries = check_ids("qid", [*qid]) if has_ids else queries
     human = HumanLabels.of(taken[0] if taken else human_labels, y)
     return RankingData(X, y, queries), human, has_ids
+
+
+def _refuse_other_documents(human_labels, data):
+    """Refuse people's labels of other queries, or of other documents where both have ids."""
+    _, _, qid = data
+    others = None
+    if not np.array_equal(np.asarray(human_labels.qid), np.asarray(qid)):
+        others = "queries"
+    elif isinstance(data, RankingData) and all(map(_has_documents, (human_labels, data))):
+        ids, other_ids = (np.asarray(of_data.doc_ids) for of_data in (human_labels, data))
+        others = None if np.array_equal(ids, other_ids) else "documents"
+    if others is not None:
+        raise ValueError(
+            "human_labels must be labels of the same documents in the same order; got "
+            f"{quote(human_labels)}, whose {others} are others."
+        )
+
+
+def _has_documents(data):
+    """Tell whether data know the ids of their documents."""
+    return data.documents is not None or data.comments is not None
 
 
 def can_be_sorted(ids: Iterable[Any]) -> bool:

@@ -21,6 +21,7 @@ from treerank.checks import MAX_SEED, check_count, has_methods, naming, quote, w
 from treerank.datasets.folds import Split
 from treerank.documents.columns import Columns, as_frame
 from treerank.documents.labels import are_judged
+from treerank.documents.queries import QueryGroups
 from treerank.documents.ranking_data import RankingData
 from treerank.documents.reading import accepted_by
 from treerank.documents.training_queries import QueryOverlap, cut_or_not, overlap_with_training
@@ -255,15 +256,13 @@ class Scoring:
         if human is not None:
             y = human.without(y)
             # Queries that neither people nor the LLM have judged carry no information.
-            mask = np.isin(qid, np.unique(qid[are_judged(as_passed(y)) | ~np.isnan(human.y)]))
+            mask, _ = _of_queries_with(are_judged(as_passed(y)) | ~np.isnan(human.y), qid)
             y, qid, scores, of_people = y[mask], qid[mask], scores[mask], human.y[mask]
-            queries = np.unique(qid[~np.isnan(of_people)])
-            is_judged = np.isin(np.unique(qid), queries)
+            some, is_judged = _of_queries_with(~np.isnan(of_people), qid)
             values = values_by_query(self.metrics, of_people, scores, qid)
             # With no_relevant=0.0, a query without any label would count 0.
             values = {name: np.where(is_judged, value, np.nan) for name, value in values.items()}
             by_people = ByPeople(values, is_judged)
-            some = np.isin(qid, queries)
             judged = judged_labels_share(of_people[some], scores[some], qid[some])
         return Outcome(
             ranker=ranker,
@@ -277,6 +276,16 @@ class Scoring:
             by_people=by_people,
             **further,
         )
+
+
+def _of_queries_with(rows: np.ndarray, qid: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return masks of all rows of the queries of some rows, and of these queries.
+
+    ``np.isin`` would compare each row with each query where ids are tuples.
+    """
+    codes = QueryGroups.from_qid(qid, len(qid)).codes
+    queries = np.bincount(codes, rows) > 0
+    return queries[codes], queries
 
 
 @dataclass(frozen=True, eq=False)

@@ -346,7 +346,10 @@ def _compared_hybrid(
     _, scores, y, groups = documents
     X, _, qid = (*_parts(check), None, None)[:3]
     if qid is None:
-        raise ValueError(f"check must be (X, y, qid), since {engine} normalizes by query.")
+        raise ValueError(
+            f"check must be (X, y, qid), since {engine} normalizes by query; got no qid. Pass what "
+            "read_runs returned."
+        )
     retrieved = conversion.retriever_scores(X)
     program_scores = conversion.scores(retrieved, groups)
     report, obstacles = compare_scores(format, scores, program_scores, y, groups), {}

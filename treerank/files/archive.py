@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from treerank.checks import naming
+from treerank.checks import NOT_SAVED, naming
 from treerank.files.replaced import replaced_file
 
 FORMAT = "treerank model"
@@ -37,8 +37,6 @@ _MOST_BYTES, _TIMES_FILE = 2**25, 4
 _MOST_VALUES, _FILE_PER_VALUE = 2**20, 8
 #: Longest header of an array; numpy's own are shorter by far.
 _MOST_HEADER = 1000
-#: Ends the text that is stored for an object of the user's own.
-NOT_SAVED = " (not saved)"
 
 
 def write_archive(path: str | Path, content: dict[str, Any]) -> None:

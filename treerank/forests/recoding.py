@@ -116,7 +116,8 @@ def _with_other_codes(forest: Forest, codes: dict[int, np.ndarray]) -> Forest:
             zero_is_missing = forest.missing_up_to >= 0 and rule == "single"
             if zero_is_missing and goes_left[0] != forest.missing_left[node]:
                 raise ValueError(
-                    "trees must not take 0 for a missing value where categories are coded anew."
+                    "trees must not take 0 for a missing value where categories are coded anew; "
+                    "got such trees, of zero_as_missing=True. Grow them without it."
                 )
             sets[node] = np.flatnonzero(goes_left).astype(np.float64)
     if not sets:

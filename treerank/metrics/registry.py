@@ -17,7 +17,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.metadata_routing import MetadataRequest
 
-from treerank.checks import check_choice, check_column, check_signature, closest, quote
+from treerank.checks import (
+    check_choice,
+    check_column,
+    check_signature,
+    closest,
+    quote,
+    refuse_other_order,
+)
 from treerank.documents.ids import check_ids
 from treerank.documents.queries import ByRow, Queries, QueryGroups
 from treerank.documents.training_queries import overlap_with_training, warn_of_cut_queries
@@ -71,6 +78,7 @@ class FunctionMetric:
     def __call__(self, y: ArrayLike, scores: ArrayLike, qid: ByRow = None) -> float:
         """Return the value of the function for the judged documents."""
         refuse_estimator(self.name, y)
+        refuse_other_order({"y": y, "scores": scores, "qid": qid})
         labels = check_column("y", y, some_unjudged=True)
         scores = check_column("scores", scores, len(labels))
         queries = None if qid is None else check_ids("qid", qid, len(labels))
@@ -89,8 +97,9 @@ class FunctionMetric:
 
     def per_query(self, y: ArrayLike, scores: ArrayLike, qid: Queries = None) -> np.ndarray:
         """Return the value of the function on each query alone; NaN if no document is judged."""
+        refuse_other_order({"y": y, "scores": scores, "qid": qid})
         y = check_column("y", y, some_unjudged=True)
-        scores, groups = np.asarray(scores), QueryGroups.from_qid(qid, len(y))
+        scores, groups = check_column("scores", scores, len(y)), QueryGroups.from_qid(qid, len(y))
         judged = [not np.isnan(y[rows]).all() for rows in groups.rows]
         values = (
             self(y[rows], scores[rows]) if has_labels else np.nan

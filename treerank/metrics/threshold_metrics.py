@@ -10,11 +10,12 @@ from hashlib import blake2b
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from treerank.checks import is_whole, quote
+from treerank.checks import as_numbers, is_whole, quote, warn_user
 from treerank.documents.gains import count_relevant, is_relevant
 from treerank.documents.ids import text_of_id
-from treerank.documents.queries import QueryGroups
+from treerank.documents.queries import Queries, QueryGroups
 from treerank.metrics.base import Metric
 from treerank.numerics.compiling import register_jitable
 from treerank.parameters import Finite
@@ -122,7 +123,8 @@ class Recall(ThresholdMetric):
         How many relevant documents there are, by query: all purchases of a user, also those that
         no retriever found. A ``pandas.Series`` with query ids as its index is one, too. R is this
         number, so a query whose candidates hold nothing relevant counts 0 and is not left out.
-        A query that has no row at all can't be counted. ``None`` takes the number among the rows.
+        A query that has no row at all can't be counted, and one whose rows are all unjudged (NaN)
+        is left out with a warning. ``None`` takes the number among the rows.
 
     Examples
     --------
@@ -143,6 +145,28 @@ class Recall(ThresholdMetric):
         if self.n_relevant is not None:
             object.__setattr__(self, "n_relevant", _checked_counts(self.n_relevant))
         super().__post_init__()
+
+    def per_query(self, y: ArrayLike, scores: ArrayLike, qid: Queries = None) -> np.ndarray:
+        """Return one value per query, in the order of ``np.unique(qid)``.
+
+        Unjudged documents (NaN) are removed from the list.
+        """
+        values = super().per_query(y, scores, qid)
+        if self.n_relevant is not None:
+            self._warn_of_unjudged_queries(~np.isnan(as_numbers("y", y)), qid)
+        return values
+
+    def _warn_of_unjudged_queries(self, judged: np.ndarray, qid: Queries) -> None:
+        """Warn of queries that are left out since nobody has judged any of their documents."""
+        groups = QueryGroups.from_qid(qid, len(judged))
+        counts = self.ideal_of(np.zeros(len(judged)), groups)
+        n_lost = int(np.sum((np.bincount(groups.codes, judged) == 0) & (counts > 0)))
+        if n_lost:
+            warn_user(
+                f"{n_lost} of {groups.n_queries} queries are left out of {self.stem}, since their "
+                "documents are all unjudged (NaN), though n_relevant says that there is something "
+                "to find. np.nan_to_num(y), or unjudged=0 in read_runs, lets them count 0."
+            )
 
     def ideal_of(self, gains: np.ndarray, groups: QueryGroups) -> np.ndarray:
         """Return the number of relevant documents that there are, by query."""

@@ -155,7 +155,11 @@ def weighted_sum(objectives: Sequence[Any], factors: Sequence[float] | None = No
 def _refuse_other_documents(first: Any, other: Any) -> None:
     same = len(first.groups.codes) == len(other.groups.codes)
     if not same or (first.groups.codes != other.groups.codes).any():
-        raise ValueError("objectives must be over the same documents and queries to be added.")
+        sizes = [f"{g.n_documents} in {g.n_queries}" for g in (first.groups, other.groups)]
+        raise ValueError(
+            "objectives must be over the same documents and queries to be added; got documents in "
+            f"queries, {sizes[0]} and {sizes[1]}. Make them of one y and qid."
+        )
     if first.n_outputs != other.n_outputs:
         raise ValueError(
             "objectives must have equally many outputs to be added; got "

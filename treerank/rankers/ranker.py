@@ -18,7 +18,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from treerank.all_or_nothing import all_or_nothing
-from treerank.checks import check_count, check_number, quote, warn_user
+from treerank.checks import check_count, check_number, quote, refuse_other_order, warn_user
 from treerank.documents.canonical_order import row_hashes
 from treerank.documents.columns import Columns, check_columns, warn_of_new_categories
 from treerank.documents.copied_columns import warn_of_copies_by_row
@@ -267,6 +267,7 @@ class Ranker(Scored):
             refuse_arrays(y, qid, position, given_pairs, *weights.values())
             X, y, qid = documents_of_batches(self, X, reset=reset, earlier=earlier)
         else:
+            refuse_other_order({"X": X, "y": y, **weights})
             X, (y, qid, position) = take_columns(X, y=y, qid=qid, position=position)
         labels = self._labels_of(y, given_pairs)
         self._check_position(position, labels, given_pairs)

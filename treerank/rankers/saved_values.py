@@ -17,9 +17,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from treerank.checks import has_methods, quote
+from treerank.checks import NOT_SAVED, has_methods, quote
 from treerank.feature_parts.base import params_of
-from treerank.files.archive import NOT_SAVED
 from treerank.files.states import array, check_state, count, number
 from treerank.forests.forest import Forest
 from treerank.lazy import load_object

@@ -10,7 +10,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from treerank.checks import check_column, check_weight, naming_label, refuse_where, warn_user
+from treerank.checks import (
+    check_column,
+    check_weight,
+    naming_label,
+    refuse_where,
+    warn_user,
+)
 from treerank.documents.batched import BatchedMatrix
 from treerank.documents.canonical_order import row_hashes
 from treerank.documents.columns import Columns
@@ -97,7 +103,7 @@ class Scoring(BaseEstimator):
         """Return the mean of ``metric`` over the queries for which it is defined.
 
         A query without a relevant document, for instance, has no NDCG. With ``sample_weight``, a
-        query counts by the mean weight of its documents.
+        query counts by the mean weight of its judged documents.
 
         Warns of queries of which other documents were trained on, as where ``KFold`` has cut them;
         :class:`~treerank.QueryKFold` keeps them whole. Ids that are text count as those of the same
@@ -225,7 +231,7 @@ def measured(
     metric = metric_of(ranker)
     name = f"{metric.name} of {label}" if label else metric.name
     with naming_label(label):
-        check_column("y", y, len(scores), some_unjudged=True)
+        judged = ~np.isnan(check_column("y", y, len(scores), some_unjudged=True))
     if qid is None and isinstance(metric, Metric):
         qid = QueryGroups.from_qid(None, len(scores))  # warn_of_one_query has warned already
     if sample_weight is None and not isinstance(metric, Metric):
@@ -234,8 +240,16 @@ def measured(
     if sample_weight is not None:
         groups = QueryGroups.from_qid(qid, len(scores))
         weight = check_weight("sample_weight", sample_weight, len(scores))
-        weight = np.bincount(groups.codes, weight) / groups.sizes
+        weight = _weight_of_queries(weight, judged, groups)
     return mean_value(metric.per_query(y, scores, qid), name, weight)
+
+
+def _weight_of_queries(weight: Any, judged: np.ndarray, groups: QueryGroups) -> np.ndarray:
+    """Return the mean weight of the judged documents of each query; of all where none is judged."""
+    n_judged = np.bincount(groups.codes, judged)
+    n = np.where(n_judged > 0, n_judged, groups.sizes)
+    counts = judged | (n_judged == 0)[groups.codes]
+    return np.bincount(groups.codes, weight * counts) / n
 
 
 def warn_of_one_query(ranker: Any, qid: Any, n_documents: int, where: str = "") -> None:

@@ -9,10 +9,10 @@ from typing import Annotated, Any, ClassVar, Self
 import numpy as np
 import torch
 
-from treerank.checks import quote
+from treerank.checks import NOT_SAVED, quote
 from treerank.feature_parts.networks.network_part import NetworkPart
 from treerank.feature_parts.networks.training import one_thread
-from treerank.files.archive import NOT_SAVED, MissingArgumentError
+from treerank.files.archive import MissingArgumentError
 from treerank.files.states import array, check_state
 from treerank.parameters import Rule
 

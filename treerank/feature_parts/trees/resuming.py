@@ -55,8 +55,10 @@ def saver_of(
     for name, value in part.settings_to_resume.items():
         setting = sizes.of_tree().get(name, getattr(part, name))
         if setting != value and (value is not None or setting):  # None is also an empty dict
-            where = "where the fit has a checkpoint, but with HistogramTrees"
-            raise ValueError(f"{name} must be {value!r} {where}; got {quote(setting)}.")
+            raise ValueError(
+                f"{name} must be {value!r} for {type(part).__name__} where the fit has a "
+                f"checkpoint; got {quote(setting)}. HistogramTrees go on from one with any setting."
+            )
     params = part.get_params() | sizes.of_tree()
     params = {name: value for name, value in params.items() if name not in _FREE}
     columns = rows.columns.names, sorted(rows.columns.categories)
