@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from command_line import refusal, run
 
-from treerank import HistogramTrees, TreeDirectRanker, read_batches, report
+from treerank import HistogramTrees, TreeDirectRanker, compare, read_batches, report
 from treerank.datasets import Batches, write_letor, write_parquet
 from treerank.documents.features import check_matrix
 from treerank.documents.rows import Rows
@@ -101,6 +101,21 @@ def test_unjudged_rows_are_left_out(tmp_path):
         ranker().fit(unjudged)
     with pytest.raises(ValueError, match=r"eval_set: .*unjudged\.parquet: y must hold a label"):
         ranker().fit(batches(FRAME[["a", "b"]]), eval_set=unjudged)
+
+
+def test_batches_may_be_without_rows_and_others_are_named():
+    expected = ranker().fit(X, Y, QID)
+    empty = X[:0], Y[:0], QID[:0]
+    for parts in ([empty, (X, Y, QID)], [(X, Y, QID), empty]):
+        found = ranker().fit(Batches(parts))
+        np.testing.assert_array_equal(found.predict(X), expected.predict(X))
+    with pytest.raises(ValueError, match="X must have rows; got no batch with any"):
+        ranker().fit(Batches([empty]))
+    for wrong, got in (((X, Y), "<class 'tuple'> of 2"), (X, "<class 'numpy.ndarray'>")):
+        with pytest.raises(TypeError, match=f"source must give batches .*; got {got}"):
+            ranker().fit(Batches([wrong]))
+    with pytest.raises(TypeError, match="data must be in memory, or the path of a file"):
+        compare({"trees": ranker()}, batches(X))
 
 
 def test_files_are_read_in_batches(tmp_path):

@@ -245,8 +245,12 @@ def test_data_of_the_same_documents_are_taken_for_their_labels():
     found = compare(rankers, (X, LLM, QID), human_labels=people, metrics="map")
     assert found.prediction_powered("map", "bm25") == expected("map", X[:, 0])
     others = RankingData(X, HUMAN, QID + 1)
+    scored = compare_scores({"bm25": X[:, 0]}, LLM, QID, human_labels=people, metrics="map")
+    assert scored.prediction_powered("map", "bm25") == expected("map", X[:, 0])
     with pytest.raises(ValueError, match=r"got RankingData\(.*\), whose queries are others"):
         compare(rankers, (X, LLM, QID), human_labels=others)
+    with pytest.raises(ValueError, match=r"got RankingData\(.*\), whose queries are others"):
+        compare_scores({"bm25": X[:, 0]}, LLM, QID, human_labels=others)
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ from sklearn.base import clone
 
 from treerank import NDCG, TreeDirectRanker, get_metric, report
 from treerank.baselines import RankSVM
+from treerank.datasets import Batches
 from treerank.feature_parts import MLP, HistogramTrees, LightGBMTrees, Stages, XGBoostTrees
 from treerank.rankers import (
     DirectRanker,
@@ -165,6 +166,42 @@ def test_labels_of_an_eval_set_are_found_by_their_names():
     assert turned.score(2 * X, other, QID) == given.score(2 * X, LABELS, QID)
 
 
+def test_a_label_of_weight_zero_need_not_be_measurable():
+    nothing = {"relevance": LABELS["relevance"], "margin": np.zeros(400)}
+    trees = HistogramTrees(n_estimators=4, num_leaves=8, n_jobs=1)
+    weighed = ranker(trees, label_weights={"margin": 0})
+    weighed.fit(X, LABELS, QID, eval_set=(2 * X, nothing, QID))
+    relevance = LABELS["relevance"]
+    single = ranker(trees).fit(X, relevance, QID, eval_set=(2 * X, relevance, QID))
+    curve = single.evals_result_["validation"]["ndcg@10"]
+    history = weighed.evals_result_["validation"]
+    assert history == {"ndcg@10": curve, "ndcg@10 of relevance": curve}
+    expected = single.score(2 * X, LABELS["relevance"], QID)
+    for other in (np.zeros(400), np.full(400, np.nan)):
+        assert weighed.score(2 * X, nothing | {"margin": other}, QID) == expected
+    first = {"margin": nothing["margin"], "relevance": nothing["relevance"]}
+    turned = ranker(trees, label_weights={"margin": 0})
+    turned.fit(X, first, QID, eval_set=[(2 * X, first, QID), (3 * X, first, QID)])
+    np.testing.assert_array_equal(turned.predict(X), weighed.predict(X))
+    assert turned.best_iteration_ == weighed.best_iteration_
+    with pytest.raises(ValueError, match="label 'margin': y must have something to find"):
+        ranker(trees).fit(X, LABELS, QID, eval_set=(2 * X, nothing, QID))
+
+
+def test_several_labels_are_scored_in_batches_or_refused_by_name():
+    fitted_ranker = fitted(part=PARTS["histogram"])
+    halves = [
+        (X[part], {name: y[part] for name, y in LABELS.items()}, QID[part])
+        for part in (slice(0, 150), slice(150, 400))
+    ]
+    assert fitted_ranker.score(Batches(halves)) == fitted_ranker.score(X, LABELS, QID)
+    np.testing.assert_array_equal(fitted_ranker.rank(Batches(halves)), fitted_ranker.rank(X, QID))
+    with pytest.raises(
+        ValueError, match=r"y must be a single label for RankSVM; got \['relevance'"
+    ):
+        RankSVM().fit(X, LABELS["margin"], QID).score(X, LABELS, QID)
+
+
 class TooLate(Column):
     """A feature part that must not be fitted."""
 
@@ -226,7 +263,7 @@ def test_what_takes_a_single_label_says_so(takes):
 
 
 def test_a_ranker_of_a_single_label_is_not_scored_by_several():
-    with pytest.raises(ValueError, match="y must be one-dimensional"):
+    with pytest.raises(ValueError, match="y must be a single label for RankSVM; got"):
         RankSVM().fit(X, SINGLE, QID).score(X, TABLE, QID)
 
 

@@ -1,6 +1,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.exceptions import NotFittedError
 
 from treerank import HistogramTrees, TreeDirectRanker, make_web_search
 from treerank.baselines import LambdaMART, RankSVM
@@ -142,3 +143,8 @@ def test_the_candidate_remembers_old_and_new_queries_by_their_ids(ranker):
 def test_old_queries_without_qid_are_refused(ranker):
     with pytest.raises(ValueError, match=r"old must be \(X, y, qid\) where fit has several"):
         refresh(ranker, *rows(LATER), old=rows(OLD)[:2])
+
+
+def test_a_ranker_that_is_not_fitted_is_refused():
+    with pytest.raises(NotFittedError, match="This TreeDirectRanker instance is not fitted"):
+        refresh(TreeDirectRanker("histogram"), [[1.0], [2.0]], [0, 1], [1, 1])

@@ -226,7 +226,14 @@ def joined_ids(parts: Sequence[np.ndarray]) -> np.ndarray:
     """
     kinds = {part.dtype.kind for part in parts}
     if len(kinds) > 1:
-        parts = [part.astype(str if "U" in kinds else object) for part in parts]
+        has_tuples = any(
+            isinstance(value, tuple)
+            for part in parts
+            if part.dtype.kind == "O"
+            for value in part.tolist()
+        )
+        kind = str if "U" in kinds and not has_tuples else object
+        parts = [part.astype(kind) for part in parts]
     return np.concatenate(parts)
 
 

@@ -280,7 +280,13 @@ class Batches(Shown):
     def __iter__(self) -> Iterator[RankingData]:
         """Read the batches."""
         for batch in self.source() if callable(self.source) else self.source:
-            yield batch if isinstance(batch, RankingData) else RankingData(*batch)
+            if isinstance(batch, RankingData):
+                yield batch
+            elif isinstance(batch, tuple | list) and len(batch) == 3:
+                yield RankingData(*batch)
+            else:
+                size = f" of {len(batch)}" if isinstance(batch, tuple | list) else ""
+                raise TypeError(f"source must give batches (X, y, qid); got {type(batch)}{size}.")
 
 
 def checked_comments(comments: ArrayLike | None, n_rows: int) -> np.ndarray | None:

@@ -9,7 +9,7 @@ Files are read by :mod:`treerank.datasets`.
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, islice
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -341,12 +341,12 @@ def _labels_of_batch(y: Any, n_documents: int) -> np.ndarray:
 
 def _reset_columns(estimator, batches, earlier):
     """Set the names and categories of the columns of an estimator, from all batches."""
-    first = next(iter(batches), None)
+    first = next((batch for batch in batches if len(batch)), None)  # some may be without rows
     if first is None:
-        raise ValueError("X must have rows; got no batch.")
+        raise ValueError("X must have rows; got no batch with any.")
     X = next(iter(first))
     # Further batches are read only if a column of lists is all missing in the first one.
-    sizes = embedding_sizes(chain([X], (X for X, _, _ in islice(batches, 1, None))))
+    sizes = embedding_sizes(chain([X], (X for X, _, _ in batches)))
     check_features(estimator, with_entries(X, sizes), reset=True)
     estimator.columns_ = Columns.of_batches((X for X, _, _ in batches), earlier, sizes)
 

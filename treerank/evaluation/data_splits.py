@@ -1,7 +1,7 @@
 """Data splits: the training, validation and test sets of a comparison, read when needed."""
 
 import numbers
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -13,14 +13,13 @@ from sklearn.utils import check_array
 from treerank.checks import check_count, naming, quote
 from treerank.datasets.folds import Split, fold_folders, load_folds, read_fold
 from treerank.datasets.formats import PARQUET, format_of, read_ranking_data
-from treerank.datasets.qrels import Qrels
 from treerank.documents.columns import as_frame, taken_rows
 from treerank.documents.ids import check_ids
 from treerank.documents.labels import split_labels
 from treerank.documents.queries import check_qid
-from treerank.documents.ranking_data import RankingData
+from treerank.documents.ranking_data import Batches, RankingData
 from treerank.documents.reading import take_columns
-from treerank.evaluation.labels import HumanLabels, checked_labels
+from treerank.evaluation.labels import HumanLabels, checked_labels, labels_of_people
 from treerank.model_selection import QueryKFold, QuerySplitter
 
 
@@ -101,6 +100,10 @@ def make_splits(
             "data must be (X, y, qid), with the query of each document; got (X, y). For a single "
             "query there is nothing to compare over."
         )
+    if isinstance(data, Batches):
+        raise TypeError(
+            f"data must be in memory, or the path of a file, to be compared on; got {quote(data)}"
+        )
     if not isinstance(data, Iterable):
         raise TypeError(f"data must be a folder, folds or (X, y, qid); got {type(data)}.")
     _refuse_cv(cv)
@@ -135,17 +138,7 @@ def _check_data(data, human_labels):
     mixed types become numbers.
     """
     X, y, qid = data
-    if isinstance(human_labels, RankingData):  # as of the same runs, joined with people's labels
-        _refuse_other_documents(human_labels, data)
-        human_labels = human_labels.y
-    if isinstance(human_labels, Path | Mapping | Qrels) or (
-        isinstance(human_labels, str) and Path(human_labels).is_file()
-    ):
-        raise TypeError(
-            "human_labels must hold a label for each document of data, NaN where nobody has judged "
-            f"it; got {quote(human_labels)}. Join judgments with the same runs: "
-            "human_labels=read_runs(runs, judgments)."
-        )
+    human_labels = labels_of_people(human_labels, data)
     is_one_of_y = isinstance(human_labels, str) and human_labels in (split_labels(y) or ())
     named = {} if is_one_of_y else {"human_labels": human_labels}
     X, (y, qid, *taken) = take_columns(X, y=y, qid=qid, **named)
@@ -162,27 +155,6 @@ def _check_data(data, human_labels):
         queries = check_ids("qid", [*qid]) if has_ids else queries
     human = HumanLabels.of(taken[0] if taken else human_labels, y)
     return RankingData(X, y, queries), human, has_ids
-
-
-def _refuse_other_documents(human_labels, data):
-    """Refuse people's labels of other queries, or of other documents where both have ids."""
-    _, _, qid = data
-    others = None
-    if not np.array_equal(np.asarray(human_labels.qid), np.asarray(qid)):
-        others = "queries"
-    elif isinstance(data, RankingData) and all(map(_has_documents, (human_labels, data))):
-        ids, other_ids = (np.asarray(of_data.doc_ids) for of_data in (human_labels, data))
-        others = None if np.array_equal(ids, other_ids) else "documents"
-    if others is not None:
-        raise ValueError(
-            "human_labels must be labels of the same documents in the same order; got "
-            f"{quote(human_labels)}, whose {others} are others."
-        )
-
-
-def _has_documents(data):
-    """Tell whether data know the ids of their documents."""
-    return data.documents is not None or data.comments is not None
 
 
 def can_be_sorted(ids: Iterable[Any]) -> bool:

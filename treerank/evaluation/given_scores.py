@@ -12,7 +12,12 @@ from treerank.documents.queries import ByRow, check_qid, warn_without_qid
 from treerank.documents.ranking_data import RankingData
 from treerank.evaluation.data_splits import can_be_sorted
 from treerank.evaluation.fits import Fitted
-from treerank.evaluation.labels import HumanLabels, check_defined, checked_labels
+from treerank.evaluation.labels import (
+    HumanLabels,
+    check_defined,
+    checked_labels,
+    labels_of_people,
+)
 from treerank.evaluation.ranker_comparison import Comparison
 from treerank.evaluation.running import (
     Scoring,
@@ -34,7 +39,7 @@ def compare_scores(
     metrics: Metrics = ("ndcg@10", "map"),
     convention: str = "treerank",
     label_weights: Mapping[str, float] | None = None,
-    human_labels: ArrayLike | str | None = None,
+    human_labels: ArrayLike | RankingData | str | None = None,
 ) -> Comparison:
     """Compare scores of the same documents, wherever they are from.
 
@@ -82,7 +87,7 @@ def compare_scores(
     if qid is not None and ids.dtype.kind == "O" and not can_be_sorted(ids):
         refuse_lost_ids(by_name)
         ids = check_qid(qid)  # tables have numbers in place of the ids
-    human = HumanLabels.of(human_labels, labels)
+    human = HumanLabels.of(labels_of_people(human_labels, (None, y, qid)), labels)
     scoring, data = Scoring(by_name, label_weights), RankingData(None, labels, ids)
     if human is not None:
         human.check_size(ids)

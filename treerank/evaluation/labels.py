@@ -5,11 +5,13 @@ Several labels are stored as a structured array, so that rows can be selected by
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from treerank.checks import check_choice, check_column, quote, warn_user
+from treerank.datasets.qrels import Qrels
 from treerank.documents.labels import are_judged, split_labels, weights_of_labels
 from treerank.documents.ranking_data import RankingData
 from treerank.metrics.base import Metric
@@ -99,6 +101,42 @@ def _shares(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
 def judged_labels_share(y: np.ndarray, scores: np.ndarray, qid: Any) -> float:
     """Return judged@10, where a document is judged if any of its labels is."""
     return judged_share(np.where(are_judged(as_passed(y)), 0.0, np.nan), scores, qid)
+
+
+def labels_of_people(human_labels: Any, data: Any) -> Any:
+    """Return people's labels: of data of the same documents, as of the same runs, their labels.
+
+    Others are returned unchanged. Refuses data of other queries than ``data``, which are
+    ``(X, y, qid)`` or RankingData, of other documents where both know their ids, and judgments that
+    are not joined with documents.
+    """
+    is_file = isinstance(human_labels, str) and Path(human_labels).is_file()
+    if isinstance(human_labels, Path | Mapping | Qrels) or is_file:
+        raise TypeError(
+            "human_labels must hold a label for each document of data, NaN where nobody has judged "
+            f"it; got {quote(human_labels)}. Join judgments with the same runs: "
+            "human_labels=read_runs(runs, judgments)."
+        )
+    if not isinstance(human_labels, RankingData):
+        return human_labels
+    _, _, qid = data
+    others = None
+    if not np.array_equal(np.asarray(human_labels.qid), np.asarray(qid)):
+        others = "queries"
+    elif isinstance(data, RankingData) and all(map(_has_documents, (human_labels, data))):
+        ids, other_ids = (np.asarray(of_data.doc_ids) for of_data in (human_labels, data))
+        others = None if np.array_equal(ids, other_ids) else "documents"
+    if others is not None:
+        raise ValueError(
+            "human_labels must be labels of the same documents in the same order; got "
+            f"{quote(human_labels)}, whose {others} are others."
+        )
+    return human_labels.y
+
+
+def _has_documents(data: RankingData) -> bool:
+    """Tell whether data know the ids of their documents."""
+    return data.documents is not None or data.comments is not None
 
 
 @dataclass(frozen=True, eq=False)

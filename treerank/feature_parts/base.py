@@ -240,8 +240,8 @@ def check_validation(part: Any, validation: Validation | None) -> None:
     rounds = getattr(part, "early_stopping_rounds", None)
     if rounds not in (None, "auto") and validation is None:
         raise ValueError(
-            "validation must be given where early_stopping_rounds is; got None. "
-            "A ranker takes it as eval_set."
+            f"validation must be given where early_stopping_rounds is, {rounds}; got None. "
+            "A ranker takes it as eval_set, as in fit(X, y, qid, eval_set=0.2)."
         )
 
 

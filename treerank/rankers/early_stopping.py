@@ -180,6 +180,8 @@ def hold_out_share(
 def metrics_of(ranker: Any, eval_metric: Any) -> list[Any]:
     """Return the metrics that are recorded, of which the first decides."""
     names = eval_metric if isinstance(eval_metric, list | tuple) else [eval_metric]
+    if not names:
+        raise ValueError("eval_metric must be a metric or several, or None for metric; got none.")
     with naming("eval_metric"):
         return [metric_of(ranker, name) for name in names]
 
@@ -193,19 +195,28 @@ def with_metrics(
     ``weights`` are the weights of the labels in the value that decides when to stop.
     """
     curves, n_before = {}, 0
+    weight_of = dict(zip(sets[0][1], weights, strict=True))
     for number, (documents, labels, groups) in enumerate(sets):
         part = f"validation_{number}" if number else "validation"
         for metric, (label, y) in product(metrics, labels.items()):
             name = f"{metric.name} of {label}" if label else metric.name
-            with naming_label(label):
-                curves[part, name] = _curve(metric, y, groups, n_before, documents)
+            try:
+                with naming_label(label):
+                    curves[part, name] = _curve(metric, y, groups, n_before, documents)
+            except ValueError:
+                if weight_of[label]:
+                    raise
         n_before += groups.n_documents
+    # A label of weight 0 in which there is nothing to find has no curve.
+    first = [f"{metrics[0].name} of {label}" if label else metrics[0].name for label in weight_of]
+    has_curve = [("validation", name) in curves for name in first]
+    recorded_weights = [w for w, kept in zip(weights, has_curve, strict=True) if kept]
     settings = [metric if isinstance(metric, Metric) else metric.name for metric in metrics]
     described = f"{[*curves]} by {settings}, weighed by {weights}"
     recorded = RecordedMetrics(
         metrics[0].name,
         curves,
-        weights,
+        recorded_weights,
         describe=lambda: f"{described} of {hashes_of_sets(sets)}",
         metrics=metrics,
     )

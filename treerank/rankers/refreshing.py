@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
 
 from treerank.checks import naming
 from treerank.display.results import Shown
@@ -128,6 +129,7 @@ def refresh(
     >>> refreshed.accepted, refreshed.ranker is refreshed.candidate
     (True, True)
     """
+    check_is_fitted(ranker)
     warn_of_new_categories(ranker.columns_, X)
     X, y, qid = read_documents(ranker, X, y, qid)
     y = check_labels(y, X.shape[0], some_unjudged=True)

@@ -4,6 +4,7 @@ The functions of this module are for other packages: what they need to know of a
 here.
 """
 
+from collections.abc import Sequence
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -21,7 +22,7 @@ from treerank.documents.batched import BatchedMatrix
 from treerank.documents.canonical_order import row_hashes
 from treerank.documents.columns import Columns
 from treerank.documents.ids import check_ids
-from treerank.documents.labels import split_labels, weights_of_labels
+from treerank.documents.labels import refuse_several_labels, split_labels, weights_of_labels
 from treerank.documents.queries import ByRow, QueryGroups, joined_ids
 from treerank.documents.ranking_data import Batches
 from treerank.documents.reading import (
@@ -162,7 +163,7 @@ class Scoring(BaseEstimator):
             raise ValueError("X must have rows; got no batch.")
         scores, labels, ids = zip(*parts, strict=True)
         joined = joined_ids([check_ids("qid", part) for part in ids])
-        return np.concatenate(scores), np.concatenate(labels), joined
+        return np.concatenate(scores), _joined_labels(labels), joined
 
     def _lists(self, X: Any, qid: Any) -> tuple[QueryGroups, np.ndarray]:
         """Return ``(queries, rows)``; rows are sorted by query, best first within a query."""
@@ -178,6 +179,17 @@ class Scoring(BaseEstimator):
         tags.input_tags.sparse = self._accepts.sparse
         values = {field.name: getattr(tags, field.name) for field in fields(tags)}
         return DocumentTags(**values | {"accepts": self._accepts})
+
+
+def _joined_labels(parts: Sequence[Any]) -> Any:
+    """Return the labels of batches as one column, or one for each of several labels."""
+    several = [split_labels(part) for part in parts]
+    if several[0] is None or any(labels is None for labels in several):
+        return np.concatenate(parts)
+    return {
+        name: np.concatenate([labels[name] for labels in several if labels is not None])
+        for name in several[0]
+    }
 
 
 def scores_of(ranker: Any, X: Any) -> np.ndarray:
@@ -222,12 +234,17 @@ def measured(
     With ``sample_weight``, a query counts by the mean weight of its documents. ``label`` is the
     name of one of several labels, for messages.
     """
-    labels = split_labels(y) if accepted_by(ranker).several_labels else None
+    if not accepted_by(ranker).several_labels:
+        where = f" for {type(ranker).__name__}"
+        refuse_several_labels(y, where, "Pass one of them.")
+    labels = split_labels(y)
     if labels is not None:
+        weights = weights_of_labels(ranker.label_weights, labels)
+        weighed = {name: weight for name, weight in zip(labels, weights, strict=True) if weight}
         values = [
-            measured(ranker, scores, labels[name], qid, sample_weight, name) for name in labels
+            measured(ranker, scores, labels[name], qid, sample_weight, name) for name in weighed
         ]
-        return float(np.average(values, weights=weights_of_labels(ranker.label_weights, labels)))
+        return float(np.average(values, weights=[*weighed.values()]))
     metric = metric_of(ranker)
     name = f"{metric.name} of {label}" if label else metric.name
     with naming_label(label):
