@@ -182,10 +182,10 @@ def section(rows):
         "With simulated judges, the coverage of 95 % intervals that combine both kinds of labels "
         f"is at least {least_of(coverage, human)} (the least of {len(coverage[human[0], BOTH])} "
         f"cells). Their variance is {min(gains):.2f} to {max(gains):.2f} times smaller than with "
-        f"people's labels alone. Intervals by the LLM alone have a coverage of {share(min(alone))} to "
-        f"{share(max(alone))}. Compared with the better of people alone and the LLM alone, a "
-        f"ranker that stacks both differs by {signed(min(stacked))} to {signed(max(stacked))} in "
-        "NDCG@10."
+        "people's labels alone. Intervals by the LLM alone have a coverage of "
+        f"{share(min(alone))} to {share(max(alone))}. Compared with the better of people alone "
+        f"and the LLM alone, a ranker that stacks both differs by {signed(min(stacked))} to "
+        f"{signed(max(stacked))} in NDCG@10."
     )
     chart = intervals(answer, groups, "share of intervals that cover the true value: mean, least "
         "and most over cells", reference=0.95)  # fmt: skip
