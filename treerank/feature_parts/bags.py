@@ -14,13 +14,21 @@ from treerank.objectives.batches import taken
 
 @dataclass(frozen=True, eq=False)
 class Bag:
-    """Rows on which one fit of each part is trained, and rows that it does not see."""
+    """A division of the rows into training rows and left-out rows.
+
+    Attributes
+    ----------
+    kept : ndarray of int
+        Rows on which one fit of each part is trained.
+    left_out : ndarray of int
+        Rows that this fit does not see.
+    """
 
     kept: np.ndarray
     left_out: np.ndarray
 
     def validation(self, rows: Rows, objective: Objective) -> Validation:
-        """Return the held-out rows and a metric on them: the negated loss, in its convex form."""
+        """Return ``(left-out rows, metric)``; the metric is the negated loss in its convex form."""
         convex = as_objective(taken(objective, self.left_out)).convex_or_itself()
 
         def negative_loss(scores: np.ndarray) -> float:
@@ -30,7 +38,9 @@ class Bag:
 
 
 def deal_bags(groups: QueryGroups, n_bags: int, rng: Any) -> list[Bag]:
-    """Return bags of which each query is held out once, or each row if there are too few queries.
+    """Return bags of which each query is left out once, or each row if there are too few queries.
+
+    The queries are divided at random into ``n_bags`` parts. A single row is both kept and left out.
 
     Examples
     --------

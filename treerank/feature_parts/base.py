@@ -138,7 +138,7 @@ class PartTraits:
 
 
 def traits_of(part: Any) -> PartTraits:
-    """Return what a feature part has of the members of :class:`PartTraits`.
+    """Return the traits of a feature part: its own members, or else the defaults.
 
     Examples
     --------
@@ -177,7 +177,10 @@ def takes_validation(part: Any) -> bool:
 
 
 def fit_part(part: Any, X: Any, objective: Objective, validation: Validation | None = None) -> Any:
-    """Fit a feature part to the form of documents that it takes, and return it."""
+    """Fit a feature part to documents, as rows or as a matrix as it takes them, and return it.
+
+    ``validation`` is ``(X, metric)`` or None; a part whose ``fit`` takes none gets none.
+    """
     if not takes_validation(part):
         part.fit(_as_taken(part, X), objective)
     elif validation is None:
@@ -230,13 +233,16 @@ def _as_taken(part: Any, X: Any) -> Any:
 
 
 def n_outputs_of(part: Any, X: Any) -> int:
-    """Return the number of outputs of a fitted feature part, which may have to be counted."""
+    """Return the number of outputs of a fitted feature part.
+
+    If the part does not tell, it is counted on the first row of ``X``.
+    """
     n_outputs = traits_of(part).n_outputs_
     return outputs_of(part, X.batch(0, 1)).shape[1] if n_outputs is None else n_outputs
 
 
 def check_validation(part: Any, validation: Validation | None) -> None:
-    """Refuse a number of rounds for early stopping where nothing is measured."""
+    """Refuse a number of ``early_stopping_rounds`` of a part without ``validation``."""
     rounds = getattr(part, "early_stopping_rounds", None)
     if rounds not in (None, "auto") and validation is None:
         raise ValueError(
@@ -268,14 +274,16 @@ permutation_importance(ranker, X, y, qid) of treerank.inspection measures any ra
 
 
 def check_fitted_part(name: str, part: Any, sizes: dict[str, int]) -> None:
-    """Refuse anything but a fitted feature part with the right number of features (state rule)."""
+    """Refuse a value that is no fitted feature part of ``sizes["n_features"]`` features."""
     width, n_features = traits_of(part).n_features_in_, sizes["n_features"]
     if not has_methods(part, "transform") or width not in (None, n_features):
         raise ValueError(f"{name} must be a fitted feature part of {n_features} features.")
 
 
 def components_of(part: Any, weight: np.ndarray) -> "Components":
-    """Return the sum of the outputs of a fitted feature part, each times its weight.
+    """Return the sum of the outputs of a fitted part, times their weights, as components.
+
+    Refuses a part that is no sum of trees, linear models and networks.
 
     Examples
     --------
@@ -294,6 +302,8 @@ def components_of(part: Any, weight: np.ndarray) -> "Components":
 
 def expected_components_of(part: Any, documents: Rows) -> "Components":
     """Return components of the kind that an unfitted part has after a fit to such documents.
+
+    Refuses a part that has none.
 
     Examples
     --------

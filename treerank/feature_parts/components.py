@@ -65,7 +65,7 @@ class Components:
         )
 
     def with_linear_networks_merged(self) -> "Components":
-        """Return the same sum, with networks that are linear but for rounding in ``linear``."""
+        """Return the same sum, in which linear networks are part of ``linear``."""
         pairs = [(network, network.as_linear()) for network in self.networks]
         nonlinear = tuple(network for network, linear in pairs if linear is None)
         empty = no_trees(self.forest.n_features)
@@ -73,7 +73,7 @@ class Components:
         return sum_of_components([Components(self.forest, self.linear, nonlinear), *merged])
 
     def added_to(self, scores: np.ndarray, X: Any) -> np.ndarray:
-        """Return the sum of the scores of the trees, the linear model and the networks."""
+        """Return ``scores``, of the trees, plus the scores of the linear model and the networks."""
         if self.linear is not None:
             scores = self.linear.added_to(scores, X)
         for network in self.networks:

@@ -162,7 +162,10 @@ def answers_engine_words(cls: C) -> C:
 
 
 def _answering(method: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a method with the same signature that answers arguments of other programs."""
+    """Return a method with the same signature that raises helpful errors for wrong arguments.
+
+    Errors for arguments of other programs, and for callbacks of these, say what to write here.
+    """
     signature = inspect.signature(method)
 
     @functools.wraps(method)
@@ -184,7 +187,11 @@ def _answering(method: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _refuse_word(cls: type, method: str, name: str, part: Any) -> None:
-    """Refuse an argument of other programs; leave any other name to Python or scikit-learn."""
+    """Raise an error for an argument of other programs, and say what to write here.
+
+    ``part`` is the argument ``feature_part`` of the call, if any. Other names are left to Python or
+    scikit-learn.
+    """
     parameters, ours = inspect.signature(cls).parameters, _OURS.get(name, name)
     if method == "set_params" and name in parameters:
         return
@@ -202,7 +209,10 @@ def _refuse_word(cls: type, method: str, name: str, part: Any) -> None:
 
 
 def _elsewhere(cls: type, name: str, part: Any) -> str | None:
-    """Return how to write a parameter that this class does not have; None if no other has it."""
+    """Return how to write a parameter that ``cls`` does not have but trees or the ranker have.
+
+    None if no other has it. ``part`` is the feature part, whose parameters are looked up first.
+    """
     engines = ["lightgbm", *["xgboost"] * (find_spec("xgboost") is not None), "histogram"]
     if "feature_part" not in inspect.signature(cls).parameters:  # rankers on histogram trees
         engines.reverse()
@@ -220,7 +230,10 @@ def _elsewhere(cls: type, name: str, part: Any) -> str | None:
 
 
 def _missing_attribute(ranker: Any, name: str) -> Any:
-    """Answer an attribute of other programs; let any other raise its own error."""
+    """Raise the error for an attribute that a ranker lacks.
+
+    For an attribute of rankers of other programs, it says what to write here.
+    """
     if name in ATTRIBUTES:
         cls = type(ranker).__name__
         raise AttributeError(f"{cls} has no {name}; write {ATTRIBUTES[name]}.")
@@ -228,7 +241,7 @@ def _missing_attribute(ranker: Any, name: str) -> Any:
 
 
 def _refuse_callbacks(callbacks: Any) -> None:
-    """Refuse callbacks of engines."""
+    """Refuse callbacks of LightGBM and XGBoost."""
     for callback in callbacks if isinstance(callbacks, list | tuple) else ():
         package = type(callback).__module__.partition(".")[0]
         if package in ("lightgbm", "xgboost"):

@@ -188,7 +188,7 @@ class Ensemble(PartList):
         return np.mean([_columns(parts, X) for parts in self.bags_], axis=0)
 
     def scores_by_fit(self, X: Any) -> np.ndarray:
-        """Return the weighed sum of the parts of each fit, of shape (n_fits, n_documents)."""
+        """Return the weighted sum of the parts for each fit, of shape (n_fits, n_documents)."""
         check_is_fitted(self)
         return np.stack([_columns(parts, X) @ self.head_weight_ for parts in self.bags_])
 
@@ -248,7 +248,12 @@ class Ensemble(PartList):
                 )
 
     def _fits(self, rows: Rows, objective: Objective) -> tuple[list[list[Any]], np.ndarray]:
-        """Return the fits by which the ensemble scores, and out-of-fold scores (NaN if skipped)."""
+        """Return ``(fits, scores)``.
+
+        ``fits`` are lists with a fitted part for each of ``parts``: the refits to all queries, or
+        else the fits to bags. ``scores`` are the out-of-fold scores, of shape (n_rows, n_parts),
+        NaN if skipped.
+        """
         objectives, rng = self._objectives(objective), check_random_state(self.random_state)
         bags = deal_bags(objective.groups, self.n_bags, rng) if self.n_bags else []
         all_queries = Bag(objective.groups.order, np.empty(0, np.intp))
@@ -271,7 +276,7 @@ class Ensemble(PartList):
         return fits[: self.n_refits] or fits, scores
 
     def _objectives(self, objective: Objective) -> list[Objective]:
-        """Return the objective of each part."""
+        """Return the objective of each part: that of its loss, or else the given one."""
         losses = self._per_part("losses") or [None] * len(self.parts)
         objectives = [
             objective if loss is None else objective.with_loss(get_loss(loss)) for loss in losses
@@ -284,7 +289,10 @@ class Ensemble(PartList):
         return [objective if chosen is None else chosen for chosen in objectives]
 
     def _per_part(self, name: str) -> list[Any] | None:
-        """Return a parameter that is None or has one entry for each part; refuse anything else."""
+        """Return the parameter ``name`` as a list with an entry for each part, or None.
+
+        Refuses sequences of other lengths.
+        """
         entries = getattr(self, name)
         if entries is None:
             return None
@@ -295,7 +303,11 @@ class Ensemble(PartList):
         return list(entries)
 
     def _weigh(self, scores: np.ndarray, objective: Objective | None) -> None:
-        """Fit weights of the parts to out-of-fold scores; without objective, use ``shares``."""
+        """Set ``spread_`` and ``head_weight_`` by out-of-fold scores.
+
+        ``scores`` are of shape (n_documents, n_parts). The weights are fitted to the objective;
+        without one, they are ``shares``, or equal.
+        """
         self.spread_ = scores.std(axis=0)
         scale, shares = np.where(self.spread_ > 0, self.spread_, 1), self._per_part("shares")
         if objective is None:
@@ -307,7 +319,10 @@ class Ensemble(PartList):
 
 
 class _Clock:
-    """Time limit of an ensemble: tells whether another fit is expected to end in time."""
+    """Time limit of an ensemble in seconds; None is no limit.
+
+    Tells whether another fit, as long as the longest one so far, would end in time.
+    """
 
     def __init__(self, limit: float | None):
         self.limit, self.longest, self.start = inf if limit is None else limit, 0.0, monotonic()
@@ -318,7 +333,10 @@ class _Clock:
 
     @contextmanager
     def keeping(self, fits: Sequence[Any]) -> Iterator[None]:
-        """Time a fit; with a time limit, Ctrl-C ends the time and keeps the earlier fits."""
+        """Context that times a fit.
+
+        With a time limit and earlier ``fits``, Ctrl-C ends the time instead of raising an error.
+        """
         before = self.seconds()
         try:
             yield
@@ -334,12 +352,16 @@ class _Clock:
 
 
 def _columns(parts, X):
-    """Return the scores of the parts of one bag, side by side."""
+    """Return the scores of fitted parts, of shape (n_documents, n_parts)."""
     return np.stack([weighed(part, X).sum(axis=1) for part in parts], axis=1)
 
 
 def _fit_parts(parts, rows, objectives, bag, earlier, *, stops):
-    """Fit each part to its objective on the training rows of a bag."""
+    """Fit each of ``parts`` to its objective on the training rows of a bag, in place.
+
+    ``earlier`` are the parts of an earlier fit to the same rows or None: parts without a seed are
+    taken from it. ``stops`` tells whether parts watch the left-out rows for early stopping.
+    """
     kept = rows.take(bag.kept)
     for index, objective in enumerate(objectives):
         if earlier and "random_state" not in params_of(parts[index]):
@@ -406,7 +428,10 @@ def fit_member_weights(
 
 
 def _least(slope, curvature, weight, penalty):
-    """Return the nonnegative weights that minimize the penalized quadratic."""
+    """Return the nonnegative weights that minimize a penalized quadratic.
+
+    ``slope`` and ``curvature`` are gradient and hessian at ``weight``, and ``penalty`` is a matrix.
+    """
     root = np.linalg.cholesky(curvature + penalty).T
     goal = np.linalg.solve(root.T, curvature @ weight - slope)
     return nnls(root, goal)[0]

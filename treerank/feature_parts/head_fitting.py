@@ -85,7 +85,10 @@ def fit_head(
 def _minimum(
     function: Any, n_outputs: int, positive: bool, tolerance: float, max_iter: int
 ) -> np.ndarray:
-    """Return where a smooth function is smallest; warn if the search stops far from there."""
+    """Return the minimum of a smooth function by L-BFGS-B; warn if the search stops far from it.
+
+    ``function(weights)`` returns value and gradient. ``positive`` bounds all weights by 0.
+    """
     options = {"gtol": tolerance, "ftol": 0.0, "maxiter": max_iter, "maxfun": 2 * max_iter}
     start = np.zeros(n_outputs)
     bounds = [(0, None)] * n_outputs if positive else None

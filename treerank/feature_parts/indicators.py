@@ -31,7 +31,10 @@ class IndicatorColumns:
 
     @classmethod
     def of(cls, rows: Rows, model: Any) -> Self:
-        """Return the encoding of the columns of rows; refuse too many categories."""
+        """Return the encoding of the columns of rows; refuse more than 1000 categories.
+
+        ``model`` is the model that gets the columns, for the message.
+        """
         n_categories = {
             column: len(categories)
             for column, categories in sorted(rows.columns.categories.items())

@@ -43,7 +43,7 @@ class LinearComponent:
 
     @property
     def features(self) -> np.ndarray:
-        """Column numbers of the features that add something."""
+        """Indices of the features whose coefficient or offset is not 0."""
         return np.flatnonzero((self.coef != 0) | (self.offset != 0))
 
     def scaled(self, factor: float) -> "LinearComponent":
@@ -68,7 +68,10 @@ class LinearComponent:
 def add_linear(
     X: np.ndarray, features: np.ndarray, coef: np.ndarray, offset: np.ndarray, scores: np.ndarray
 ) -> None:
-    """Add a linear component to scores, in place."""
+    """Add a linear component to scores, in place; NaN adds nothing.
+
+    ``features`` are the indices of the features to add, one after the other.
+    """
     for i in range(len(X)):
         total = scores[i]
         for j in features:

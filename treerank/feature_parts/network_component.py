@@ -38,7 +38,15 @@ class Function:
 
 @dataclass(frozen=True, eq=False)
 class Affine:
-    """Weighted sums: ``weight`` of shape (n_outputs, n_inputs), ``bias`` of shape (n_outputs,)."""
+    """Affine layer: ``x @ weight.T + bias``.
+
+    Attributes
+    ----------
+    weight : ndarray of shape (n_outputs, n_inputs)
+        Weights.
+    bias : ndarray of shape (n_outputs,)
+        Bias.
+    """
 
     weight: np.ndarray
     bias: np.ndarray
@@ -50,10 +58,14 @@ class Affine:
 
 @dataclass(frozen=True, eq=False)
 class Products:
-    """Products of inputs: each is a product of one factor less, times a last factor.
+    """Layer of products of inputs: all inputs, then products of two, three and more of them.
 
-    ``pairs`` has one array of shape (2, n_products) for each number of factors from 2 on: indices
-    of the shorter products, and of the last factors.
+    Attributes
+    ----------
+    pairs : tuple of ndarray of shape (2, n_products)
+        One array for each number of factors from 2 on. A product is one of the products of one
+        factor less, whose index is in the first row, times an input, whose index is in the second
+        row.
     """
 
     pairs: tuple[np.ndarray, ...]
@@ -68,10 +80,18 @@ class Products:
 
 @dataclass(frozen=True, eq=False)
 class SoftSplits:
-    """Soft trees, see :mod:`treerank.feature_parts.networks.soft_tree_layer`.
+    """Layer of soft trees, see :mod:`treerank.feature_parts.networks.soft_tree_layer`.
 
-    ``weight`` of shape (n_trees, n_splits, n_features), ``bias`` of shape (n_trees, n_splits),
-    ``leaf`` of shape (n_trees, n_leaves, n_outputs) and the width ``gamma`` of the soft band.
+    Attributes
+    ----------
+    weight : ndarray of shape (n_trees, n_splits, n_features)
+        Normals of the hyperplanes.
+    bias : ndarray of shape (n_trees, n_splits)
+        Offsets of the hyperplanes.
+    leaf : ndarray of shape (n_trees, n_leaves, n_outputs)
+        Values of the leaves.
+    gamma : float
+        Width of the band in which a split is soft.
     """
 
     weight: np.ndarray
@@ -85,7 +105,7 @@ class SoftSplits:
         return int(self.leaf.shape[1]).bit_length() - 1
 
     def splits_of(self, level: int) -> slice:
-        """Return the slice of the splits of a level."""
+        """Return the slice of the splits of a level; level 0 is the root."""
         return slice(2**level - 1, 2 ** (level + 1) - 1)
 
     def __call__(self, x: np.ndarray) -> np.ndarray:
@@ -131,7 +151,7 @@ class Network:
     weight: np.ndarray
 
     def as_linear(self) -> LinearComponent | None:
-        """Return the network as a linear model, if it is one but for rounding; else ``None``."""
+        """Return the network as a linear model; None if it is not one, or has a constant."""
         if not all(isinstance(layer, Affine) for layer in self.layers):
             return None
         constant = self._outputs(np.zeros((1, len(self.mean))))[0] @ self.weight

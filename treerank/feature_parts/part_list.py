@@ -31,7 +31,7 @@ _HEAD_ALPHA = 10.0
 
 
 class PartList(BaseEstimator):
-    """Gives a feature part its list of ``parts``: their parameters, checks and seeds.
+    """Base class of feature parts with a list of ``parts``: their parameters, checks and seeds.
 
     Examples
     --------
@@ -129,7 +129,7 @@ class PartList(BaseEstimator):
             )
 
     def _seeded_parts(self, rng: np.random.RandomState) -> list[Any]:
-        """Return unfitted copies of the parts, each with a seed."""
+        """Return unfitted copies of the parts; those without a seed get one from ``rng``."""
         copies = [make_feature_part(part) for part in self.parts]
         for copy in copies:
             if params_of(copy).get("random_state", 0) is None:
@@ -139,13 +139,19 @@ class PartList(BaseEstimator):
 
 
 def weigh_its_outputs(part: Any) -> None:
-    """Let an unfitted part fit weights of its outputs, if it leaves them to a ranker otherwise."""
+    """Set ``head_alpha`` of an unfitted part to 10 if it is None.
+
+    Then the part fits weights of its outputs itself, instead of a ranker.
+    """
     if params_of(part).get("head_alpha", 0) is None:
         part.set_params(head_alpha=_HEAD_ALPHA)
 
 
 def weighed(part: Any, X: Any) -> np.ndarray:
-    """Return the outputs of a fitted part, each times its weight if the part has weights."""
+    """Return the outputs of a fitted part, of shape (n_documents, n_outputs), times its weights.
+
+    A part without ``head_weight_`` has weights of 1.
+    """
     outputs = np.ascontiguousarray(outputs_of(part, X), dtype=np.float64)
     weight = traits_of(part).head_weight_
     return outputs if weight is None else outputs * weight
@@ -158,7 +164,10 @@ def weighed_components(part: Any) -> Components:
 
 
 def mean_importances(importances: Sequence[np.ndarray], spread: np.ndarray) -> np.ndarray:
-    """Return the mean importance of each feature, weighted by the spread of each part's scores."""
+    """Return the mean importance of each feature over parts, weighted by ``spread``.
+
+    ``importances`` has an array for each part, and ``spread`` the standard deviation of its scores.
+    """
     mean: np.ndarray = spread @ np.stack(importances)
     return mean / max(spread.sum(), np.finfo(np.float64).tiny)
 
@@ -173,7 +182,10 @@ def check_outputs(part: Any, n_outputs: int) -> None:
 
 
 def check_fitted_parts(name: str, parts: Any, sizes: dict[str, int]) -> None:
-    """Refuse anything but a list of fitted parts with single or weighted outputs (state rule)."""
+    """Refuse a value that is no list of ``sizes["n_parts"]`` fitted parts.
+
+    Each must have a single output, or weights of its outputs.
+    """
     if not isinstance(parts, list) or len(parts) != sizes["n_parts"]:
         raise ValueError(f"{name} must be a list of {sizes['n_parts']} parts.")
     for part in parts:

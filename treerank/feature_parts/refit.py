@@ -129,7 +129,7 @@ class RefitTrees(BaseEstimator):
 
     @property
     def feature_importances_(self) -> np.ndarray:
-        """Share of each feature in the splits."""
+        """Number of splits of each feature, divided by the number of all splits."""
         return self.trees_.split_shares
 
     def get_state(self) -> dict[str, Any]:
@@ -146,7 +146,7 @@ class RefitTrees(BaseEstimator):
     def _take_steps(
         self, trees: Forest, rows: Rows, objective: Objective, values: np.ndarray
     ) -> None:
-        """Update the leaf values of one tree after the other."""
+        """Update ``values``, the leaf values, of one tree after the other, in place."""
         X, objective = rows.array(), as_objective(objective)
         leaves = forest_leaves(trees, X, n_threads=self.n_threads)
         scores = forest_scores(trees, X, n_threads=self.n_threads)[:, 0]

@@ -42,7 +42,7 @@ _OVER_TRANSFORMERS = "treerank.feature_parts.any_model.transformers:TransformerP
 
 
 def feature_part_class(name: str) -> type[Any]:
-    """Return the class of a feature part.
+    """Return the class of a feature part, by its name in ``FEATURE_PARTS``.
 
     Examples
     --------
@@ -55,13 +55,16 @@ def feature_part_class(name: str) -> type[Any]:
 
 
 def _learns_from_labels(candidate: Any) -> bool:
-    """Tell whether ``fit`` has scikit-learn's signature, with labels second, if at all."""
+    """Tell whether a ``fit`` takes labels as its second argument, as scikit-learn's do.
+
+    Also true for a ``fit`` that takes documents alone.
+    """
     parameters = signature(candidate.fit).parameters
     return "validation" not in parameters and ("y" in parameters or len(parameters) < 2)
 
 
 def _is_part(candidate: Any) -> bool:
-    """Tell whether something has the methods of a feature part, and its ``fit`` their arguments."""
+    """Tell whether an object has ``fit(X, objective)`` and ``transform(X)``."""
     if not has_methods(candidate, "fit", "transform"):
         return False
     try:
@@ -89,7 +92,7 @@ def needs_labels(candidate: Any) -> bool:
 
 
 def _instead_of(candidate: Any) -> str:
-    """Return what to write instead of something that is no feature part."""
+    """Return advice on what to write instead of an object that is no feature part."""
     if has_methods(candidate, "fit", "rank", "forest"):
         return (
             " To keep the trees of a fitted ranker as a part, write "
@@ -110,9 +113,10 @@ def _instead_of(candidate: Any) -> str:
 
 
 def make_feature_part(feature_part: Any) -> Any:
-    """Return a new feature part of a name; an instance is copied, unfitted; a list is an ensemble.
+    """Return a new, unfitted feature part.
 
-    A transformer of scikit-learn becomes a feature part, too.
+    A name becomes a part with default parameters, an instance is copied, a list becomes an
+    ensemble, and a transformer of scikit-learn becomes a part, too. Refuses anything else.
 
     Examples
     --------

@@ -15,10 +15,9 @@ _FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
 
 
 def as_rows(X: Any, n_features: int | None = None, *, sparse: bool = False) -> Rows:
-    """Return ``X`` as :class:`~treerank.documents.rows.Rows`; rows stay what they are.
+    """Return ``X`` as :class:`~treerank.documents.rows.Rows`; rows are returned unchanged.
 
-    Another number of columns than ``n_features`` is refused, and a sparse matrix without
-    ``sparse``.
+    Refuses another number of columns than ``n_features``, and a sparse matrix unless ``sparse``.
 
     Examples
     --------

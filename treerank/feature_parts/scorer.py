@@ -16,7 +16,7 @@ from treerank.forests.scoring import check_width, scoring_arguments, scoring_buf
 
 
 class _Buffers(local):
-    """Arrays of one thread to work in."""
+    """Working memory of scoring, a copy for each thread."""
 
     def __init__(self, forest: Forest) -> None:
         self.arrays = scoring_buffers(forest)

@@ -40,7 +40,10 @@ from treerank.progress import description_of, name_of, values_of
 
 @dataclass(frozen=True)
 class _MetricFromStart:
-    """A metric of scores that are added to the scores of earlier stages; all members forwarded."""
+    """A metric of ``start + scores``, where ``start`` are the scores of earlier stages.
+
+    All members of the metric are forwarded.
+    """
 
     metric: Callable[[np.ndarray], float]
     start: np.ndarray
@@ -165,7 +168,7 @@ class Stages(PartList):
 
     @property
     def early_stopping_rounds(self) -> int | None:
-        """Rounds of the first part that needs ``validation``, or None where none does."""
+        """Rounds of the first part that sets a number of them; None if no part does."""
         rounds = (getattr(part, "early_stopping_rounds", None) for part in self.parts)
         return next((number for number in rounds if number not in (None, "auto")), None)
 
@@ -186,7 +189,7 @@ class Stages(PartList):
         return self.parts_
 
     def _watched(self, validation: Validation | None) -> Validation | None:
-        """Return the validation documents with the metric of the sum of all parts so far."""
+        """Return ``(X, metric)``; the metric adds the scores of all parts so far."""
         if validation is None or not self.parts_:
             return validation
         X, metric = validation

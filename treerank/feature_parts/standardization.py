@@ -26,9 +26,14 @@ STANDARDIZATION_RULES = {
 
 @dataclass(frozen=True, eq=False)
 class Standardization:
-    """Mean and standard deviation of each feature; a deviation of 1 for constant features.
+    """Mean and standard deviation of each feature; calling it with rows returns them standardized.
 
-    Calling it with rows returns them standardized.
+    Attributes
+    ----------
+    mean : ndarray of shape (n_features,)
+        Mean of each feature.
+    scale : ndarray of shape (n_features,)
+        Standard deviation of each feature; 1 for constant features.
 
     Examples
     --------
@@ -74,7 +79,7 @@ def refuse_overflow(squares: np.ndarray) -> np.ndarray:
 
 @np.errstate(all="ignore")  # what is too large becomes a score that is refused
 def standardized(rows: Rows, mean: np.ndarray, inverse: np.ndarray, dtype: Any) -> np.ndarray:
-    """Return ``(row - mean) * inverse`` of all rows as one array; 0 for missing values."""
+    """Return ``(row - mean) * inverse`` of all rows as one array of ``dtype``; 0 if missing."""
     result, start = np.empty(rows.shape, dtype), 0
     for batch in _batches(rows):
         values = (batch - mean) * inverse

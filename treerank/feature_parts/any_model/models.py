@@ -23,7 +23,9 @@ _BLOCK = 1024
 
 
 def seeded_copy(model: Any, number: int, rng: np.random.RandomState) -> Any:
-    """Return an unfitted copy whose seeds are drawn; to seeds that are set, a number is added.
+    """Return an unfitted copy of a model, and of those within it, with seeds.
+
+    Each ``random_state`` of None is drawn from ``rng``; to one that is set, ``number`` is added.
 
     Examples
     --------
@@ -44,7 +46,7 @@ def seeded_copy(model: Any, number: int, rng: np.random.RandomState) -> Any:
 
 
 def params_by_name(model: Any) -> dict[str, Any]:
-    """Return the parameters of a model and of those within it, if it tells them."""
+    """Return all parameters of a model and of those within it; empty without ``get_params``."""
     return dict(model.get_params()) if has_methods(model, "get_params") else {}
 
 
@@ -67,10 +69,11 @@ def weight_argument(model: Any) -> str | None:
 
 
 def in_blocks(function: Callable[[Any], Any], matrix: Any) -> np.ndarray:
-    """Return what a function returns of all rows, called with blocks of one size.
+    """Return the results of ``function`` for all rows of a matrix, called with blocks of 1024 rows.
 
     So the result of a row does not depend on the rows that are given with it, also where a model
-    multiplies matrices. The last block is filled up. Sparse products do not depend on other rows.
+    multiplies matrices. The last block is filled up by copies of its last row. A sparse matrix is
+    passed as a whole, since sparse products do not depend on other rows.
 
     Examples
     --------
@@ -96,7 +99,11 @@ def _dense(values: Any) -> np.ndarray:
 
 @contextmanager
 def answering_refusals(owner: Any, model: Any, matrix: Any) -> Iterator[None]:
-    """Say what to write where a model refuses missing values, or asks for labels."""
+    """Context that explains errors of ``model`` on ``matrix`` and says what to write instead.
+
+    These are errors about missing values, labels, names of columns and targets. ``owner`` is the
+    feature part that wraps the model.
+    """
     try:
         yield
     except ValueError as error:
@@ -126,7 +133,7 @@ def answering_refusals(owner: Any, model: Any, matrix: Any) -> Iterator[None]:
 
 
 def refuse_to_save(part: Any) -> NoReturn:
-    """Refuse to write a model of another library into a model file, and say what to do."""
+    """Raise an error, because models of other libraries are not saved; say what to do instead."""
     raise TypeError(
         "feature_part must be of arrays to be saved, because loading a model file runs no code; "
         f"got {quote(part)}. joblib.dump(ranker, path) writes objects of any library; "

@@ -26,7 +26,7 @@ _SAMPLES = {"samples": array("float64", "n_samples", "n_outputs")}
 
 
 def _check_build(name: str, value: Any) -> None:
-    """Refuse what is no function that makes a module."""
+    """Refuse a value that is not a function of the number of features, such as a module itself."""
     if isinstance(value, str) and value.endswith(NOT_SAVED):
         raise MissingArgumentError(
             f"{name} must be given where the model is read, because its file holds no code: "
@@ -82,12 +82,15 @@ class TorchModule(NetworkPart):
     _: KW_ONLY
 
     def get_state(self) -> dict[str, Any]:
-        """Return what ``fit`` has learned, and layers and outputs that identify the module."""
+        """Return what ``fit`` has learned, with names of layers and sample outputs."""
         state = super().get_state()
         return state | {"layers": _layers(self.network_), "samples": self._sample_outputs()}
 
     def set_state(self, state: dict[str, Any]) -> Self:
-        """Restore what :meth:`get_state` returned, and refuse anything else."""
+        """Restore what :meth:`get_state` returned, and return the part; refuse anything else.
+
+        Refuses a ``build`` that makes other layers, or layers with other outputs.
+        """
         super().set_state(state)
         check_state({"samples": state["samples"]}, _SAMPLES)
         layers, expected = _layers(self.network_), list(state["layers"])
@@ -141,12 +144,15 @@ class TorchModule(NetworkPart):
 
 
 def _layers(module: torch.nn.Module) -> list[str]:
-    """Return names and types of the layers of a module, also of those within others."""
+    """Return "name type" of each layer of a module, also of layers within layers."""
     return [f"{name} {type(layer).__name__}".strip() for name, layer in module.named_modules()]
 
 
 def _n_outputs(module: torch.nn.Module, rows: torch.Tensor) -> int:
-    """Return the number of outputs of a module; refuse one that cannot score documents."""
+    """Return the number of outputs of a module for ``rows``, in double precision.
+
+    Refuses a module whose output is no matrix, or for which a row's output depends on other rows.
+    """
     rule = (
         f"build must return a module that maps (n_documents, {rows.shape[1]}) to (n_documents, "
         "n_outputs), in double precision, too"

@@ -32,7 +32,7 @@ _LEAST_HESSIAN = 1e-3
 
 
 def _check_regressor(name: str, value: Any) -> None:
-    """Refuse what is no regressor."""
+    """Refuse a value that is no regressor, such as a classifier or a ranker."""
     # Some regressors, such as a StackingRegressor, have predict only once they are fitted.
     fits_and_predicts = has_methods(value, "fit", "predict") or (
         has_methods(value, "fit", "get_params") and is_regressor(value)
@@ -169,7 +169,11 @@ class NewtonBoosting(BaseEstimator):
         return tags
 
     def _boost(self, matrix: Any, objective: Objective, watched: Any, progress: Progress) -> None:
-        """Fit copies until there are enough, and keep the best number of them."""
+        """Fit copies to ``matrix`` until there are enough, and keep the best number of them.
+
+        ``watched`` is the matrix of the validation documents or None; ``progress`` records their
+        metric and says when to stop.
+        """
         rng = check_random_state(self.random_state)
         scores = np.zeros(matrix.shape[0])
         watched_scores = None if watched is None else np.zeros(watched.shape[0])
@@ -200,7 +204,10 @@ class NewtonBoosting(BaseEstimator):
         hessian: np.ndarray,
         rng: np.random.RandomState,
     ) -> Any:
-        """Return a copy of the regressor, fitted to the Newton steps of the documents."""
+        """Return copy ``number`` of the regressor, fitted to the Newton steps -gradient / hessian.
+
+        Rows are weighed by their hessian, or drawn by it if ``fit`` takes no weights.
+        """
         model = seeded_copy(self.regressor, number, rng)
         target, name = -gradient / hessian, weight_argument(model)
         fit_params = {} if name is None else {name: hessian / hessian.mean()}
@@ -217,7 +224,10 @@ class NewtonBoosting(BaseEstimator):
         return model
 
     def _predicted(self, model: Any, matrix: Any) -> np.ndarray:
-        """Return a prediction for each row; refuse others than finite numbers."""
+        """Return a prediction for each row.
+
+        Refuse predictions that are not finite or not one per row.
+        """
         with answering_refusals(self, self.regressor, matrix):
             predicted = np.asarray(model.predict(matrix), dtype=np.float64)
         n_rows = matrix.shape[0]
@@ -234,7 +244,11 @@ class NewtonBoosting(BaseEstimator):
 
 
 def _derivatives(objective: Objective, scores: np.ndarray, iteration: int) -> Any:
-    """Return gradient and hessian, which is at least a share of its mean; refuse what has none."""
+    """Return ``(gradient, hessian)``; the hessian is at least a thousandth of its mean.
+
+    Refuses derivatives that are not finite, and a hessian that is nowhere positive. If both are 0,
+    the hessian is 1.
+    """
     gradient, hessian = objective.derivatives(scores, iteration=iteration)
     if gradient.shape != scores.shape:
         raise ValueError(f"X must have {len(gradient)} rows, one per document; got {len(scores)}.")
@@ -255,7 +269,9 @@ def _derivatives(objective: Objective, scores: np.ndarray, iteration: int) -> An
 
 
 def _newton_step(direction: np.ndarray, gradient: np.ndarray, hessian: np.ndarray) -> float:
-    """Return the length of the Newton step along a direction; 0 where the objective would rise.
+    """Return the length of the Newton step along ``direction``, the predictions of a copy.
+
+    It is 0 if they are the same for all documents, or if the objective would rise.
 
     Examples
     --------

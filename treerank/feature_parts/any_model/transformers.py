@@ -26,7 +26,7 @@ from treerank.parameters import NotNegative, Rule, Seed, check_parameters
 
 
 def _check_transformer(name: str, value: Any) -> None:
-    """Refuse what is no transformer, and one that needs labels, which feature parts never see."""
+    """Refuse a value that is no transformer, or one that needs labels, which parts never see."""
     if not has_methods(value, "fit", "transform") or has_methods(value, "rank"):
         raise ValueError(f"{name} must have fit(X) and transform(X); got {quote(value)}.")
     if needs_labels(value):
@@ -122,7 +122,10 @@ class TransformerPart(BaseEstimator):
         return outputs.reshape(len(outputs), -1)
 
     def _transformed(self, matrix: Any) -> Any:
-        """Return what the transformer makes of some rows; refuse others than a row for each."""
+        """Return the outputs of the transformer for some rows.
+
+        Refuse results without a row for each.
+        """
         outputs = self.transformer_.transform(matrix)
         shape = np.shape(outputs)
         if shape[:1] != matrix.shape[:1] or 0 in shape:

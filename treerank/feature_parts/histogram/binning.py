@@ -45,7 +45,17 @@ COLUMN = np.dtype([(name, np.int64) for name in _FIELDS])
 
 
 class Bins(NamedTuple):
-    """The bins of all features."""
+    """The bins of all features.
+
+    Attributes
+    ----------
+    bounds : ndarray of shape (n_features, 256)
+        Upper bounds of bins, or codes of categories, padded with infinity.
+    columns : ndarray of COLUMN
+        Columns of bins, without monotone constraints.
+    zeros : ndarray of uint64 of shape (n_blocks,)
+        Bins of a row of zeros.
+    """
 
     #: Upper bounds, or codes of categories, padded with infinity; of shape (n_features, 256).
     bounds: np.ndarray
@@ -97,7 +107,7 @@ def find_bins(
 
 
 def _count_distinct(values, n_zeros):
-    """Return the distinct values of sorted values and ``n_zeros`` zeros, and their counts."""
+    """Return ``(distinct, counts)`` of ascending values and ``n_zeros`` further zeros."""
     starts = np.flatnonzero(np.append(values[:1] == values[:1], values[1:] != values[:-1]))
     distinct, counts = values[starts], np.diff(starts, append=len(values))
     if n_zeros == 0:
@@ -107,7 +117,10 @@ def _count_distinct(values, n_zeros):
 
 
 def _write_codes(distinct, counts, most, codes):
-    """Write the most frequent codes, in ascending order; return their number."""
+    """Write the ``most`` most frequent codes to ``codes``, in ascending order.
+
+    Return their number.
+    """
     frequent = np.sort(np.argsort(-counts, kind="stable")[:most])
     codes[: len(frequent)] = distinct[frequent]
     return len(frequent)
@@ -115,7 +128,11 @@ def _write_codes(distinct, counts, most, codes):
 
 @njit(nogil=True)
 def _write_bounds(distinct, counts, most, bounds):
-    """Write the bounds of bins between distinct values; return the number of bins."""
+    """Write the bounds of at most ``most`` bins to ``bounds``; return the number of bins.
+
+    ``distinct`` are the distinct values, ascending, and ``counts`` their numbers of rows. The last
+    bin has no upper bound.
+    """
     n_rest, n_left, n_bins, size = 0, most, 0, 0
     for count in counts:
         n_rest += count
@@ -174,9 +191,10 @@ def _binned(rows, bins):
 
 
 def _stored_columns(values):
-    """Return stored values column by column, their rows, and the start of each column.
+    """Return ``(values, rows, starts)``: the stored values column by column, as in a CSC matrix.
 
-    An array stores all values. Types are always the same, since each type compiles a kernel.
+    Column ``j`` has the entries ``starts[j]`` to ``starts[j + 1]``. An array stores all values.
+    Types are always the same, since each type compiles a kernel.
     """
     if issparse(values):
         values = values.tocsc()
@@ -188,9 +206,10 @@ def _stored_columns(values):
 
 @njit(error_model="numpy", nogil=True)
 def _bin_columns(stored, bounds, columns, binned):
-    """Overwrite the bin of zeros by the bins of stored values.
+    """Overwrite the bins of zeros in ``binned`` by the bins of stored values.
 
-    A missing value, or a category without a bin, has the last bin.
+    ``stored`` is the result of ``_stored_columns``, ``bounds`` and ``columns`` are those of
+    ``Bins``. A missing value, or a category without a bin, has the last bin.
     """
     values, rows, starts = stored
     bin_of = np.empty(len(binned), dtype=np.uint64)

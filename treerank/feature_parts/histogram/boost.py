@@ -25,9 +25,10 @@ _BATCH = 16_384
 
 
 def boost(part: Any, task: GrowthTask, bins: Bins, rules: TreeRules, groups: np.ndarray) -> Forest:
-    """Grow the trees of a ``HistogramTrees``; return the earlier trees and the new ones it keeps.
+    """Grow the trees of ``part``, a ``HistogramTrees``; return all trees that it keeps.
 
-    ``groups``, of bool and shape (n_groups, n_features), says which features may be on one path.
+    These are the earlier trees of ``task``, and new ones up to the best iteration. ``groups``, of
+    bool and shape (n_groups, n_features), says which features may be on one path.
     """
     earlier, progress, held_out = task.earlier, task.progress, task.validation_rows
     binned, scores = bin_rows(task.rows, bins), _earlier_scores(task, task.rows)
@@ -74,7 +75,7 @@ def _earlier_scores(task: GrowthTask, rows: Rows) -> np.ndarray:
 
 
 def _grow_tree(part, task, data, rules, sampler, scores):
-    """Grow a tree and add it to the scores; return it."""
+    """Return one new tree, a ``GrownTree``, and add it to the scores, in place."""
     sizes, all_rows, key = task.sizes, task.rows, (task.seed, task.derivatives.iteration)
     leave_memory(data.binned)  # the bins are large, and the objective needs memory, too
     gradient, hessian = (d.reshape(scores.shape) for d in task.derivatives(scores))

@@ -15,7 +15,7 @@ CodeSplit = tuple[int, np.ndarray, np.ndarray]
 
 
 def make_forest(trees: Sequence[GrownTree], bins: Bins) -> Forest:
-    """Return grown trees as a forest with their gains."""
+    """Return grown trees as a forest with thresholds instead of bins, and with gains."""
     sizes = [len(tree.nodes) for tree in trees]
     roots = np.cumsum([0, *sizes])[:-1]
     nodes = np.concatenate([tree.nodes for tree in trees])

@@ -61,11 +61,28 @@ def grow(
     rows: np.ndarray,
     total: Callable[[np.ndarray], np.ndarray] | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Grow one tree on ``rows``, and sort ``rows`` by leaf.
+    """Grow one tree on ``rows``, and sort ``rows`` by leaf, in place.
 
-    ``packed`` has the packed gradients of all rows. ``total`` returns the sum of an array over all
-    workers; None if there are no other workers. Returns the nodes, the root first, and an array
-    that is 1 for each bin of a node that goes left.
+    Parameters
+    ----------
+    data : Data
+        Bins of all rows, and memory for histograms.
+    packed : ndarray of shape (n_rows, n_integers)
+        Packed gradients of all rows.
+    layout : Layout
+        Bits of the packed gradients.
+    rules : TreeRules
+        Rules for trees.
+    rows : ndarray of uint32
+        Rows on which the tree is grown.
+    total : callable, default=None
+        Returns the sum of an array over all workers; None if there are no other workers.
+
+    Returns
+    -------
+    tuple
+        ``(nodes, goes_left)``: an array of NODE, the root first, and an array of shape (n_nodes,
+        256) that is 1 for each bin of a node that goes left.
     """
     tree = _new_tree(data, packed, layout, rules, rows, total)
     step, settings = tree.step[0], splitter.record_of(layout, rules)
@@ -99,7 +116,10 @@ def _new_tree(
     rows: np.ndarray,
     total: Callable[[np.ndarray], np.ndarray] | None,
 ) -> Growth:
-    """Return a tree that is only a root, with sums over the rows of all workers."""
+    """Return a tree that is only a root, with sums over the rows of all workers.
+
+    The arguments are those of :func:`grow`.
+    """
     speculates = total is not None and not rules.level_by_level
     n_pairs = max(1, rules.num_leaves // 2)  # of leaves whose histograms one message adds
     if total is None:
@@ -136,9 +156,10 @@ def _new_tree(
 
 
 def _add_histograms(total: Callable[[np.ndarray], np.ndarray], tree: Growth) -> None:
-    """Add the histograms of all workers, and open the tasks that search them.
+    """Replace filled histograms by their sums over all workers, and open the tasks to search them.
 
-    Blocks that can split neither leaf, which are the same in all workers, are skipped.
+    Blocks that can split neither leaf, which are the same in all workers, are skipped. ``total``
+    returns the sum of an array over all workers.
     """
     step = tree.step[0]
     histograms = tree.filled[len(tree.filled) - len(tree.pairs) :][: step["n_filled"]]
@@ -161,7 +182,10 @@ def _plan(tree: Growth, rules: TreeRules) -> None:
 
 @njit(error_model="numpy", nogil=True)
 def _work(data, packed, settings, rows, tree):
-    """Do tasks of steps; return whether there may be more tasks later."""
+    """Do tasks until none is free now; return whether there may be more later.
+
+    The thread that finishes the last task of a step begins the next step.
+    """
     while True:
         task = tasks.take_task(tree.counters)
         if task <= 0:
@@ -173,7 +197,10 @@ def _work(data, packed, settings, rows, tree):
 
 @register_jitable(inline="always", error_model="numpy")
 def _do_task(task, data, packed, settings, rows, tree):
-    """Fill the histogram of a part of the rows, or fill and search some blocks."""
+    """Do one task, counted from 0, of the present step.
+
+    It fills the histogram of a part of the rows, or fills or searches some of the blocks.
+    """
     step, n_parts, n = tree.step[0], tree.step[0].n_parts, tree.step[0].n_tasks
     small, bins = tree.nodes[step.pair[0]], (data.binned, data.zeros)
     leaf_rows, is_alone = rows[small.begin : small.end], step.adds_up == 0
@@ -203,7 +230,7 @@ def _do_task(task, data, packed, settings, rows, tree):
 
 @register_jitable(error_model="numpy")
 def _open_blocks(first, last, tree):
-    """Return the blocks from ``first`` to ``last`` that may split one of the two leaves."""
+    """Return the numbers of the blocks from ``first`` to ``last`` that may split the new leaves."""
     slots, blocks, n = tree.slots[tree.step[0].pair[0]], np.empty(last - first, np.int64), 0
     for block in range(first, last):
         blocks[n] = block
@@ -213,7 +240,10 @@ def _open_blocks(first, last, tree):
 
 @register_jitable(error_model="numpy")
 def _add_parts(first, last, n_parts, filled, into):
-    """Write the sums of the histograms of all parts of the rows."""
+    """Write the sum over parts of ``filled[part, block]`` to ``into[block - first]``.
+
+    Blocks are ``first`` to ``last`` - 1.
+    """
     for block in range(first, last):
         for i in range(into.shape[1]):
             total = np.int64(0)
@@ -224,7 +254,10 @@ def _add_parts(first, last, n_parts, filled, into):
 
 @register_jitable(inline="always", error_model="numpy")
 def _end_step(data, packed, settings, rows, tree):
-    """Choose the step after a finished step; return its number of tasks, or -1 to end threads."""
+    """Begin the step after a finished step; return its number of tasks, or -1 to end threads.
+
+    Best splits are stored, and the next leaf is split if it is known.
+    """
     step = tree.step[0]
     if step.kind == _PARTS:
         step.kind = _FILL
@@ -259,7 +292,7 @@ def _end_step(data, packed, settings, rows, tree):
 
 @register_jitable(error_model="numpy")
 def _search_pair(tree):
-    """Prepare the search of a pair of filled leaves; return the number of tasks."""
+    """Prepare the search of the next pair of filled leaves; return the number of tasks."""
     step = tree.step[0]
     step.pair[0], step.pair[1] = tree.pairs[step.searched, 0], tree.pairs[step.searched, 1]
     for task in range(len(tree.best)):
@@ -269,7 +302,7 @@ def _search_pair(tree):
 
 @register_jitable(error_model="numpy")
 def _may_split_either(settings, tree):
-    """Return whether one of two new leaves may be split."""
+    """Return whether the rules allow a split of one of the two new leaves."""
     small, large = tree.step[0].pair[0], tree.step[0].pair[1]
     may = splitter.may_split(tree.nodes[small], settings)
     return may or (large >= 0 and splitter.may_split(tree.nodes[large], settings))
@@ -299,7 +332,10 @@ def _first_tasks(data, packed, tree):
 
 @register_jitable(error_model="numpy")
 def _n_parts(n_rows, packed, n_threads, n_blocks, n_leaves):
-    """Return the number of parts into which the rows of a leaf are divided; 0 for no division."""
+    """Return the number of parts into which the rows of a leaf are divided; 0 for no division.
+
+    They are at most as many as threads, and as leaves whose histograms are stored.
+    """
     if n_blocks >= n_threads * _TOGETHER:  # threads share the blocks as well
         return 0
     n_parts = min(n_rows // (_ROWS_OF_PART * packed.shape[1]), n_threads, n_leaves)
@@ -308,7 +344,10 @@ def _n_parts(n_rows, packed, n_threads, n_blocks, n_leaves):
 
 @register_jitable(error_model="numpy")
 def _keep_best(settings, tree):
-    """Store the best splits of both leaves, the first of equal ones, if they gain enough."""
+    """Store the best split of both new leaves over all tasks, the first of equal ones.
+
+    Its gain becomes the net gain, or -inf if that is too small.
+    """
     for child in range(2):
         number, best = tree.step[0].pair[child], 0
         for task in range(len(tree.best)):
@@ -322,9 +361,10 @@ def _keep_best(settings, tree):
 
 @register_jitable(error_model="numpy")
 def _next_leaf(tree, settings):
-    """Return the leaf to split next, the first of equal ones; -1 if no split gains.
+    """Return the leaf to split next, the first of equal ones; -1 if no split has a gain.
 
-    Of a level, leaves below are not searched yet. If leaves are planned, it is the next of them.
+    Level by level, leaves of the highest level come first. If leaves are planned (see
+    ``speculation``), it is the next of them.
     """
     chosen, nodes, splits, step = -1, tree.nodes, tree.splits, tree.step[0]
     if step.speculates:
@@ -345,7 +385,7 @@ def _next_leaf(tree, settings):
 
 @register_jitable(error_model="numpy")
 def _split(number, data, settings, rows, tree):
-    """Split a leaf: sort its rows by side, and make two new leaves below it."""
+    """Split leaf ``number``: sort its rows by side, and make two new leaves below it."""
     step, nodes, split = tree.step[0], tree.nodes, tree.splits[number]
     first = step.n_nodes
     parent, left, right = nodes[number], nodes[first], nodes[first + 1]
@@ -372,7 +412,10 @@ def _split(number, data, settings, rows, tree):
 
 @register_jitable(error_model="numpy")
 def _bound(parent, left, right, settings, sign):
-    """Pass bounds of values to the children; the middle of a monotone split bounds both of them."""
+    """Set the bounds of values of two new leaves, from their parent's.
+
+    With a monotone constraint (``sign`` not 0), the mean of their values bounds both.
+    """
     left.lower = right.lower = parent.lower
     left.upper = right.upper = parent.upper
     middle = splitter.newton_step(left.gradient, left.hessian, settings, parent)

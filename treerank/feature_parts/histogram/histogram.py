@@ -71,7 +71,11 @@ def fill(
 
 @register_jitable(error_model="numpy")
 def _add(bins, zeros, packed, histogram):
-    """Add the packed gradients of a batch of documents to the histogram of one block."""
+    """Add the packed gradients of a batch of documents to the histogram of one block.
+
+    ``bins`` are their bins of the block, ``zeros`` the bins of a row of zeros, and ``packed`` is of
+    shape (n_integers, n).
+    """
     begin, is_packed = address(histogram), len(packed) == 1
     first_of_zeros, last_of_zeros = np.int64(0), np.int64(0)
     for i in range(np.uint64(len(bins))):
@@ -107,13 +111,16 @@ def _row_to_prefetch(rows, i):
 
 @register_jitable
 def _address_of_row(array, row):
-    """Return the address of a row of an array."""
+    """Return the memory address of row ``row`` of a two-dimensional array."""
     return address(array) + row * np.uint64(array.strides[0])
 
 
 @register_jitable(error_model="numpy")
 def _bin_index(bins, j):
-    """Return the index in the histogram of a document's bin of feature ``j`` of the block."""
+    """Return the index in a block's histogram of the bin of the block's feature ``j``.
+
+    ``bins`` are the eight bins of a document in the block.
+    """
     return np.uint64(j * STRIDE) + ((bins >> np.uint64(8 * j)) & _BYTE)
 
 

@@ -13,7 +13,17 @@ _BYTE = np.uint64(255)
 
 
 class GrownTree(NamedTuple):
-    """A tree whose splits are by bins."""
+    """A tree whose splits are by bins.
+
+    Attributes
+    ----------
+    nodes : ndarray of ``tree.NODE``
+        The nodes, the root first.
+    goes_left : ndarray of uint8 of shape (n_nodes, 256)
+        1 for each bin that goes left.
+    values : ndarray of shape (n_nodes, n_outputs)
+        Values of leaves; 0 in other nodes.
+    """
 
     nodes: np.ndarray  # of ``tree.NODE``, the root first
     goes_left: np.ndarray  # 1 for each bin that goes left; of uint8 and shape (n_nodes, 256)
@@ -35,7 +45,10 @@ def leaf_sums(
 
 
 def _spans(leaves: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return begin and end of the rows of each leaf, and the running number of rows."""
+    """Return ``(spans, ends)``: begin and end of the rows of each leaf, and the running row count.
+
+    ``spans`` is of shape (n_leaves, 2), and ``ends`` of shape (n_leaves + 1,), from 0.
+    """
     spans = np.column_stack([leaves["begin"], leaves["end"]])
     return spans, np.append(0, np.cumsum(spans[:, 1] - spans[:, 0]))
 
@@ -94,7 +107,10 @@ def _add_leaves(first, last, spans, rows, values, scores):
 def add_tree(
     first: int, last: int, binned: np.ndarray, tree: GrownTree, rows: np.ndarray, scores: np.ndarray
 ) -> None:
-    """Add the values of a tree to the scores of any rows, whose leaves are found by their bins."""
+    """Add the values of a tree to the scores of the rows ``rows[first:last]``, in place.
+
+    Their leaves are found by their bins, so they may be any rows.
+    """
     nodes, goes_left, values = tree
     for i in range(first, last):
         row, node = rows[i], 0

@@ -33,7 +33,17 @@ _HALVES = 67108864.0  # 2^26: splits the 52 bits of a random number into two num
 
 
 class Layout(NamedTuple):
-    """The bits of the packed gradients of a document, see :func:`layout_of`."""
+    """The bits of the packed gradients of a document, see :func:`layout_of`.
+
+    Attributes
+    ----------
+    n_integers : int
+        Number of integers per document, 1 or 2.
+    hessian_shift, gradient_shift : int
+        Number of bits below the hessian, and below the gradient.
+    gradient_step, hessian_step : float
+        Derivatives are integer multiples of these.
+    """
 
     n_integers: int  # per document, 1 or 2
     hessian_shift: int  # number of bits below the hessian
@@ -83,7 +93,7 @@ def layout_of(sums: np.ndarray, largest: np.ndarray, precision: str) -> Layout:
 
 
 def _step(finest: float) -> float:
-    """Return the power of two above a number."""
+    """Return the power of two above a number; 1 for 0."""
     return ldexp(1.0, max(frexp(finest)[1], -1000)) if finest > 0 else 1.0
 
 
@@ -96,8 +106,8 @@ def pack(
 ) -> np.ndarray:
     """Return the packed gradients of all rows, of shape (n_rows, n_integers).
 
-    ``key`` (seed and iteration) and the number of a row are the key of its random rounding. Rows
-    are numbered in order if ``numbers`` is None.
+    ``key`` is (seed, iteration). With the number of a row, it is the key of the row's random
+    rounding. Rows are numbered in order if ``numbers`` is None.
     """
     packed = np.zeros((len(gradient), layout.n_integers), dtype=np.int64)
     draws = *key, np.empty(0, dtype=np.int64) if numbers is None else numbers
@@ -130,7 +140,10 @@ def _pack_rows(first, last, derivatives, draws, layout, packed):
 
 @register_jitable(error_model="numpy")
 def unpack(packed: np.ndarray, first: int, n_bins: int, layout: Layout, sums: np.ndarray) -> None:
-    """Write the running sums over bins from ``first`` on: a row for gradient, hessian and count."""
+    """Write running sums of gradient, hessian and count over bins to the three rows of ``sums``.
+
+    ``packed`` is a histogram, and the bins are the ``n_bins`` from number ``first`` on.
+    """
     # Local names: the compiler reads fields of records anew in each iteration of a loop.
     n_integers, h_shift, g_shift = layout.n_integers, layout.hessian_shift, layout.gradient_shift
     g_step, h_step = layout.gradient_step, layout.hessian_step

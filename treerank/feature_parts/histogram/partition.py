@@ -10,9 +10,10 @@ from treerank.numerics.compiling import register_jitable
 
 @register_jitable(error_model="numpy")
 def partition(rows: np.ndarray, bins: np.ndarray, goes_left: np.ndarray) -> int:
-    """Sort the rows of a leaf by side; return how many go left.
+    """Sort the rows of a leaf by side, in place; return how many go left.
 
-    ``bins`` are the bins of all rows, and ``goes_left`` is 1 for each bin that goes left.
+    ``bins`` are the bins of all rows, and ``goes_left`` is 1 for each bin that goes left. Each side
+    keeps its order.
     """
     right, n_left, n_right = np.empty(len(rows), rows.dtype), np.int64(0), np.int64(0)
     for i in range(len(rows)):

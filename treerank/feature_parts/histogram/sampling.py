@@ -18,8 +18,8 @@ _DOCUMENTS, _QUERIES, _FEATURES, _OUTPUTS, ROUNDING = range(5)
 class RowSampler:
     """Draws the rows on which a tree is grown, among the rows of this worker.
 
-    ``share`` and ``share_of_queries`` are the probabilities of each document and of each query of
-    the objective.
+    ``share`` and ``share_of_queries`` are the probabilities of each document, and of each query of
+    the objective, to be drawn.
     """
 
     def __init__(self, rows: Rows, objective: Objective, share: float, share_of_queries: float):
@@ -46,7 +46,10 @@ class RowSampler:
 
 
 def sample_features(is_used: np.ndarray, share: float, key: Key) -> np.ndarray:
-    """Return whether a tree may use each column of bins; ``is_used`` says which hold a feature."""
+    """Return a mask of the columns of bins that a tree may use: a random ``share`` of the features.
+
+    ``is_used`` says which columns hold a feature. At least one is drawn.
+    """
     keys = uniforms(*key_for(_FEATURES, key), np.arange(len(is_used)))
     keys[~is_used] = 2.0
     n_drawn = max(1, round(share * np.count_nonzero(is_used)))
@@ -81,6 +84,6 @@ def project(gradient: np.ndarray, hessian: np.ndarray, key: Key) -> tuple[np.nda
 
 
 def key_for(purpose: int, key: Key) -> Key:
-    """Return a different key for each purpose."""
+    """Return the key (seed, iteration) of random numbers for a purpose, different for each."""
     seed, iteration = key
     return seed * 8 + purpose, iteration

@@ -23,12 +23,12 @@ _SHARE = 0.5
 
 
 def n_spare(rules: TreeRules) -> int:
-    """Return the number of leaves that may be split in vain."""
+    """Return the number of leaves that may be split in vain; 0 for trees that grow by levels."""
     return 0 if rules.level_by_level else min(rules.num_leaves // 2, _MOST_SPARE)
 
 
 def _order_of_splits(tree: Growth, num_leaves: int) -> list[int]:
-    """Return the nodes in the order in which one process splits them.
+    """Return the nodes in the order in which one process splits them, at most ``num_leaves`` - 1.
 
     Of a leaf that is not split yet, the leaves below are unknown: they come after all others.
     """
@@ -51,7 +51,10 @@ def _order_of_splits(tree: Growth, num_leaves: int) -> list[int]:
 
 
 def next_leaves(tree: Growth, rules: TreeRules) -> list[int]:
-    """Return the leaves to split next; the first is the one that one process splits next."""
+    """Return the leaves to split next, possibly none.
+
+    The first is the one that one process splits next; the others are expected to be split soon.
+    """
     order = _order_of_splits(tree, rules.num_leaves)
     is_split = tree.nodes["column"][order] >= 0
     waiting = [node for node, done in zip(order, is_split, strict=True) if not done]
@@ -64,9 +67,10 @@ def next_leaves(tree: Growth, rules: TreeRules) -> list[int]:
 
 
 def true_tree(tree: Growth, num_leaves: int, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the nodes as one process makes them, and the bins of each that go left.
+    """Return ``(nodes, goes_left)`` as one process makes them.
 
-    The ``rows`` of leaves that were split in vain get the order that they had before.
+    Splits that it would not have made are taken back. ``rows`` of such leaves are sorted again, in
+    place.
     """
     splits = _order_of_splits(tree, num_leaves)
     first = tree.nodes["first"]

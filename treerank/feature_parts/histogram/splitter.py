@@ -66,7 +66,10 @@ def newton_step(gradient: float, hessian: float, rules: TreeRules, leaf: Any) ->
 
 @register_jitable(error_model="numpy")
 def _leaf_gain(gradient, hessian, rules, leaf):
-    """Return twice the decrease of the objective by the best value of a leaf."""
+    """Return twice the decrease of the objective by the best value of a leaf with these sums.
+
+    The value is within the bounds of ``leaf``.
+    """
     value = newton_step(gradient, hessian, rules, leaf)
     slope = 2 * (gradient * value + rules.reg_alpha * abs(value))
     return -slope - (hessian + rules.reg_lambda) * value * value
@@ -74,7 +77,10 @@ def _leaf_gain(gradient, hessian, rules, leaf):
 
 @register_jitable(error_model="numpy")
 def net_gain(gain: float, leaf: Any, rules: TreeRules) -> float:
-    """Return the gain of both sides minus the gain of the unsplit leaf; -inf if it is too small."""
+    """Return the gain of both sides of a split of ``leaf``, minus that of the unsplit leaf.
+
+    -inf if that is not above ``min_split_gain`` and rounding errors.
+    """
     if gain == -np.inf:  # such a leaf may have no hessian
         return gain
     unsplit = _leaf_gain(leaf.gradient, leaf.hessian, rules, leaf)
@@ -84,14 +90,17 @@ def net_gain(gain: float, leaf: Any, rules: TreeRules) -> float:
 
 @register_jitable(error_model="numpy")
 def may_split(leaf: Any, rules: Any) -> bool:
-    """Return whether a leaf is large enough to be split, and not too deep."""
+    """Return whether a leaf is heavy enough for two leaves, and not too deep."""
     enough = leaf.n_documents >= 2 * rules.min_child_samples
     heavy = leaf.hessian >= 2 * rules.min_child_weight
     return enough and heavy and not 0 < rules.max_depth <= leaf.depth
 
 
 def record_of(layout: Layout, rules: TreeRules) -> np.ndarray:
-    """Return an array of one record with the fields of both: kernels are called faster with it."""
+    """Return an array of one record with the fields of ``layout`` and ``rules``.
+
+    Kernels are called faster with it.
+    """
     values = layout._asdict() | rules._asdict()
     fields = [(name, type(value)) for name, value in values.items()]
     return np.array([tuple(values.values())], dtype=fields)
@@ -142,7 +151,7 @@ def search_blocks(
 
 @register_jitable(error_model="numpy")
 def _store(packed, block, number, data, tree):
-    """Store the histogram of a node for its children."""
+    """Keep the histogram of node ``number`` in one block, for its children."""
     slot = tree.n_kept[block]
     tree.n_kept[block] += 1
     tree.slots[number, block] = slot
@@ -152,7 +161,10 @@ def _store(packed, block, number, data, tree):
 
 @register_jitable(error_model="numpy")
 def _is_on_path(column, groups, path):
-    """Return whether a group of features holds a column and all columns above the leaf."""
+    """Return whether some group of features contains a column and all columns above the leaf.
+
+    ``path`` tells which groups contain those above it.
+    """
     for group in range(len(groups)):  # noqa: SIM110  (numba compiles no generators)
         if groups[group, column] and path[group]:
             return True
@@ -164,6 +176,7 @@ def _search_feature(sums, n, column, leaf, settings, split):
     """Write the best split by a feature to ``split`` if it is better; return whether it is better.
 
     ``sums`` has the running sums of gradient, hessian and count over the ``n`` bins of the feature.
+    They are changed.
     """
     if column.is_category:
         order = _sort_bins(sums, n, settings.cat_smooth)
@@ -184,7 +197,8 @@ def _search_feature(sums, n, column, leaf, settings, split):
 def _sort_bins(sums, n_bins, smooth):
     """Sort the bins that have documents by smoothed Newton step; return their numbers.
 
-    ``sums`` become the running sums over the bins in this order, which are exact, see ``packing``.
+    ``smooth`` is added to each hessian. ``sums`` become the running sums over the bins in this
+    order, which are exact, see ``packing``.
     """
     of_bin, steps, order, n = sums.copy(), np.empty(n_bins), np.empty(n_bins, dtype=np.int64), 0
     for b in range(n_bins):
@@ -242,11 +256,12 @@ def _best_cut(sums, n_values, column, leaf, rules, split):
 def may_gain(
     sums: np.ndarray, n_cuts: int, leaf: Any, rules: TreeRules, penalty: float, least: float
 ) -> bool:
-    """Return whether one of the first cuts that the rules allow may gain more than ``least``.
+    """Return whether one of the first ``n_cuts`` cuts is allowed and may gain more than ``least``.
 
-    Most features of a leaf have no such cut, and this loop finds that out without divisions and
-    branches: both sides of the comparison are multiplied by the denominators of :func:`cut_gain`.
-    ``_CLOSE`` and ``_TINY`` are a margin that is larger than all rounding errors.
+    ``sums`` are running sums over bins, and ``penalty`` is the L2 penalty of leaves. Most features
+    of a leaf have no such cut, and this loop finds that out without divisions and branches: both
+    sides of the comparison are multiplied by the denominators of :func:`cut_gain`. ``_CLOSE`` and
+    ``_TINY`` are a margin that is larger than all rounding errors.
     """
     gradients, hessians, counts = sums[0], sums[1], sums[2]
     g, h, n = leaf.gradient, leaf.hessian, leaf.n_documents
@@ -272,8 +287,9 @@ def cut_gain(
 ) -> float:
     """Return the gain of both sides of a cut; -inf where the rules forbid it.
 
-    ``left`` has the sums of gradient, hessian and count over the documents that go left, and
-    ``sign`` is the monotone constraint. With monotone constraints, values of leaves have bounds.
+    ``left`` has the sums of gradient, hessian and count over the documents that go left,
+    ``penalty`` is the L2 penalty of leaves, and ``sign`` is the monotone constraint. With monotone
+    constraints, values of leaves have bounds.
     """
     g, h, n = left
     g_right, h_right, n_right = leaf.gradient - g, leaf.hessian - h, leaf.n_documents - n

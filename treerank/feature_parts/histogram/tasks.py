@@ -74,7 +74,10 @@ def _read(typing_context, location):
 
 @intrinsic
 def _replace(typing_context, location, expected, new):
-    """Write a number to an address if it holds ``expected``; return what it held (atomically)."""
+    """Write ``new`` to an address if it holds ``expected``.
+
+    Return the number before (atomically).
+    """
 
     def generate(context, builder, signature, arguments):
         location, expected, new = arguments

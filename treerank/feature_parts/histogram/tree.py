@@ -43,7 +43,22 @@ STEP = np.dtype([(name, np.int64) for name in (*_STEP, *_PAIRS)] + [("pair", np.
 
 
 class Data(NamedTuple):
-    """What all trees of a fit are grown on."""
+    """Data on which all trees of a fit are grown.
+
+    Attributes
+    ----------
+    columns : ndarray of COLUMN
+        Columns of bins, with monotone constraints.
+    zeros : ndarray of uint64
+        Bins of a row of zeros.
+    groups : ndarray of bool of shape (n_groups, n_columns)
+        Columns that a tree may use, for each group of features that may be on one path from the
+        root to a leaf.
+    binned, binned_by_column : ndarray
+        Bins of all rows, see ``binning.bin_rows`` and ``binning.by_column``.
+    histograms : ndarray of int64 of shape (n_leaves, n_blocks, n_entries)
+        Histograms of the leaves of a tree, over the rows of all workers.
+    """
 
     columns: np.ndarray  # of COLUMN, with monotone constraints
     zeros: np.ndarray  # bins of a row of zeros
@@ -58,7 +73,7 @@ class Data(NamedTuple):
 
 
 class Growth(NamedTuple):
-    """A tree that grows."""
+    """State of a tree that grows; a comment on each array says what it holds."""
 
     nodes: np.ndarray
     splits: np.ndarray  # the best one of each node
@@ -86,7 +101,8 @@ def make_histograms(
 ) -> np.ndarray:
     """Return memory for the histograms of a tree's leaves, and of ``n_spare`` more.
 
-    ``n_rows`` counts the rows of all workers.
+    It is of shape (n_leaves, n_blocks, n_entries). ``n_rows``, by default those of ``binned``,
+    counts the rows of all workers; there are at most as many leaves.
     """
     n_rows, n_blocks = binned.shape[0] if n_rows is None else n_rows, binned.shape[1]
     n_leaves = min(rules.num_leaves, n_rows) if n_blocks else 1  # nothing varies

@@ -115,7 +115,7 @@ class HistogramTrees(BoostedTrees):
         return booster
 
     def importance(self) -> np.ndarray:
-        """Return the gain of each feature."""
+        """Return the total gain of the splits by each feature."""
         forest, split = self.booster_, ~self.booster_.is_leaf
         return np.bincount(forest.feature[split], forest.gain[split], forest.n_features)
 
@@ -146,10 +146,11 @@ class HistogramTrees(BoostedTrees):
     def _constraints(
         self, rows: Rows, categorical: tuple[int, ...], n_outputs: int
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the monotone constraint of each feature, and the features of each group.
+        """Return ``(signs, groups)``: monotone and interaction constraints.
 
-        The groups are of bool and shape (n_groups, n_features): all features on a path are in one
-        group. Constraints that trees cannot satisfy are refused.
+        ``signs`` has -1, 0 or 1 for each feature. ``groups``, of bool and shape (n_groups,
+        n_features), has the features of each group: all features on a path are in one group.
+        Refuses monotone constraints of categories, and with several outputs.
         """
         monotone, columns = self.monotone_constraints, range(rows.shape[1])
         constraints = constraints_of(self, len(columns), rows.columns.names)
@@ -168,7 +169,10 @@ class HistogramTrees(BoostedTrees):
 
 
 def _checked(forest: Forest) -> Forest:
-    """Return a forest; refuse one that adds or splits otherwise than histogram trees."""
+    """Return a forest; refuse one that is not of the kind that histogram trees grow.
+
+    It must have gains, and sum in double precision without a constant.
+    """
     sets = forest.categories
     is_sum = forest.sum_dtype == "float64" and not forest.constant.any()
     is_sum &= forest.values.shape[1] == forest.n_outputs

@@ -15,7 +15,7 @@ from treerank.feature_parts.network_component import Affine, Function, Layer
 
 
 def layers_of(module: nn.Module) -> list[Layer]:
-    """Return the layers of a trained network.
+    """Return the layers of a trained network as arrays; refuse modules without a rule here.
 
     Examples
     --------

@@ -17,7 +17,7 @@ Units = Annotated[int, Rule(check_count, at_most=MOST_UNITS)]
 
 
 def check_n_weights(name: str, value: Any, n_weights: int) -> None:
-    """Refuse a parameter that makes a network too large for any memory."""
+    """Refuse the parameter ``name`` if ``n_weights``, the weights that it gives, exceed 10**8."""
     if n_weights > MOST_WEIGHTS:
         raise ValueError(
             f"{name} must give at most {MOST_WEIGHTS} weights; got {quote(value)}, which gives "
@@ -36,7 +36,11 @@ STATE_RULES = KEPT | STANDARDIZATION_RULES
 
 
 def checked_weights(arrays: Any, expected: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-    """Return arrays as tensors; refuse other names, types and shapes than the expected ones."""
+    """Return arrays as tensors, by name.
+
+    Refuses other names, types and shapes than those of ``expected``, and numbers that are not
+    finite.
+    """
     if not isinstance(arrays, dict) or set(arrays) != set(expected):
         raise ValueError("weights must be those of the network that the parameters describe.")
     weights = {name: torch.as_tensor(values) for name, values in arrays.items()}

@@ -29,13 +29,13 @@ ACTIVATIONS = {
 
 
 def _draw_glorot(layers, generator):
-    """Draw weights that keep the variance of signals and gradients (Glorot and Bengio 2010)."""
+    """Draw uniform weights that keep the variance of signals (Glorot and Bengio 2010)."""
     for layer in layers:
         torch.nn.init.xavier_uniform_(layer.weight, generator=generator)
 
 
 def _draw_small(layers, generator, first=0.01):
-    """Draw small weights, smallest in the first layer; from zero weights, ReLUs never move."""
+    """Draw uniform weights up to 0.1, and up to ``first`` in the first layer."""
     for i, layer in enumerate(layers):
         bound = 0.1 if i else first
         torch.nn.init.uniform_(layer.weight, -bound, bound, generator=generator)

@@ -145,10 +145,10 @@ class NetworkPart(BaseEstimator):
     _double_network: torch.nn.Module | None = field(init=False)
 
     def _make_network(self, n_features, n_outputs, X_sample, generator):
-        """Return a module that maps (n, n_features) to (n, n_outputs).
+        """Return a new module that maps a tensor (n, n_features) to (n, n_outputs).
 
-        ``X_sample`` is a tensor of standardized training rows to look at, or None when a model
-        file is read. Random numbers come from ``generator``, a ``torch.Generator`` of the CPU.
+        ``X_sample`` is a tensor of standardized training rows, or None when a model file is read.
+        Random numbers come from ``generator``, a ``torch.Generator`` of the CPU.
         """
         raise NotImplementedError
 
@@ -184,7 +184,7 @@ class NetworkPart(BaseEstimator):
         return np.concatenate([np.zeros((0, self.n_outputs_)), *parts])
 
     def components(self, weight: np.ndarray) -> Components:
-        """Return the network with a weight for each output."""
+        """Return the network with a weight for each output; refuse one with categories."""
         check_is_fitted(self)
         if self._columns.n_categories:
             raise ValueError(
@@ -197,7 +197,7 @@ class NetworkPart(BaseEstimator):
         return Components(no_trees(self.n_features_in_), networks=(network,))
 
     def expected_components(self, documents: Rows) -> Components:
-        """Return the network before it is trained on such documents."""
+        """Return the network before it is trained on such documents; refuse categories."""
         part = clone(self)
         part.n_features_in_, part.n_outputs_ = documents.shape[1], part.n_outputs
         part._columns = IndicatorColumns.of(documents, self)
@@ -242,13 +242,13 @@ class NetworkPart(BaseEstimator):
         return self
 
     def _expected_weights(self) -> dict[str, torch.Tensor]:
-        """Return tensors of the right shapes, without memory for the weights."""
+        """Return tensors of the names and shapes of the weights, without memory for the numbers."""
         with torch.device("meta"):
             self._build(None, seed=0)
         return self._model.state_dict()
 
     def _check(self, objective: Objective, validation: Validation | None) -> None:
-        """Refuse wrong parameters, and an objective that is not over one score."""
+        """Refuse wrong parameters, and an objective of several outputs."""
         check_parameters(self)
         if self.decay in ("step", "exponential", "adaptive"):
             check_number("decay_rate", self.decay_rate, at_most=1)
@@ -269,7 +269,7 @@ class NetworkPart(BaseEstimator):
         self.network_, self._double_network = network, None
 
     def _train(self, rows, objective, validation, seed):
-        """Train, and keep the best weights or the last ones."""
+        """Train, and keep the weights of the best epoch, or of the last one."""
         device = training.choose_device(self.device)
         X = self._as_tensor(rows, device)
         held_out = None if validation is None else self._as_tensor(validation[0], device)
@@ -309,7 +309,7 @@ class NetworkPart(BaseEstimator):
         return training.Trainer(self._model, optimizer, self, unit, seed)
 
     def _evaluate(self, network, values):
-        """Return f(x) of a block of rows, which is filled up to its full size."""
+        """Return f(x) of at most 256 rows, computed as a block of exactly 256."""
         block = np.zeros((_BLOCK, values.shape[1]))
         block[: len(values)] = self._standardization(Rows(values), np.float64)
         outputs = network(torch.from_numpy(block))
@@ -320,5 +320,5 @@ class NetworkPart(BaseEstimator):
         return torch.from_numpy(self._standardization(inputs)).to(device)
 
     def _inputs(self, rows: Rows) -> Rows:
-        """Return rows of the numbers that the network takes, before they are standardized."""
+        """Return rows as the network takes them: categories one-hot, not yet standardized."""
         return Rows(self._columns(rows.array())) if self._columns.n_categories else rows

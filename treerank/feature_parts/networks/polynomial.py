@@ -86,15 +86,19 @@ class Monomials(torch.nn.Module):
             self.register_buffer(f"pairs_{power}", torch.tensor(pairs).T, persistent=False)
 
     def pairs(self) -> list[torch.Tensor]:
-        """Return factors of the monomials of each degree from 2 on: shorter ones, and features."""
+        """Return a tensor of shape (2, n) for each degree from 2 on.
+
+        A monomial is one of one degree less, whose index is in the first row, times the feature in
+        the second row.
+        """
         return [self.get_buffer(f"pairs_{power}") for power in range(2, self.degree + 1)]
 
     def neutral_layers(self) -> list[Layer]:
-        """Return the products in neutral form."""
+        """Return the products as a layer of arrays, without torch."""
         return [Products(tuple(pairs.cpu().numpy() for pairs in self.pairs()))]
 
     def forward(self, X: torch.Tensor) -> torch.Tensor:
-        """Return the products, in ascending order of the number of factors."""
+        """Return all monomials of each row, in ascending order of the degree."""
         powers = [X]
         for shorter, last in self.pairs():
             powers.append(powers[-1][:, shorter] * X[:, last])

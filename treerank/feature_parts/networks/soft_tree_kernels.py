@@ -62,8 +62,8 @@ def tree_outputs(trees: Trees, partial: np.ndarray) -> None:
 def tree_derivatives(trees: Trees, upstream: np.ndarray, results: tuple[np.ndarray, ...]) -> None:
     """Fill the gradient of z; add the gradients of biases and leaves to their sums.
 
-    ``upstream`` of shape (n_outputs, n_rows) is the gradient of the outputs; ``results`` are the
-    gradient of z and both sums.
+    ``upstream`` of shape (n_outputs, n_rows) is the gradient of the outputs. ``results`` are
+    ``(dz, bias_sum, leaf_sum)``: arrays of the shapes of z, of the biases and of the leaves.
     """
     z, leaf, sharpness = trees
     dz, bias_sum, leaf_sum = results
@@ -80,7 +80,11 @@ def tree_derivatives(trees: Trees, upstream: np.ndarray, results: tuple[np.ndarr
 
 @register_jitable(error_model="numpy", fastmath=FASTMATH)
 def _fill_reach(z, sharpness, reach):
-    """Fill ``reach`` with the probability that each row arrives at each node and leaf."""
+    """Fill ``reach`` with the probability that each row arrives at each node and leaf.
+
+    ``z`` are the distances of one tree, of shape (n_splits, n_rows). ``reach`` is flat: nodes level
+    by level, each with all rows.
+    """
     n_rows, distance = z.shape[1], z.reshape(-1)
     reach[:n_rows] = 1
     start, end = 0, n_rows
@@ -112,7 +116,11 @@ def _split_reach(distance, sharpness, here, left, right):
 
 @register_jitable(error_model="numpy", fastmath=FASTMATH)
 def _add_leaves(arriving, leaf, total):
-    """Add the outputs of each leaf, times the probability that each row arrives there."""
+    """Add the leaf values, times the probability that each row arrives there, to ``total``.
+
+    ``arriving`` is flat, of n_leaves * n_rows entries; ``leaf`` is of shape (n_leaves, n_outputs)
+    and ``total`` of shape (n_outputs, n_rows).
+    """
     n_rows = np.uint64(total.shape[1])
     for o in range(len(total)):
         for k in range(len(leaf)):
@@ -123,7 +131,11 @@ def _add_leaves(arriving, leaf, total):
 
 @register_jitable(error_model="numpy", fastmath=FASTMATH)
 def _fill_leaf_values(upstream, arriving, leaf, value, leaf_sum):
-    """Fill ``value`` with upstream gradient times leaf; add the gradients of the leaves."""
+    """Fill ``value`` with the product of leaf values and upstream gradient, by leaf and row.
+
+    Add the gradient with respect to the leaves to ``leaf_sum``. ``arriving`` are the probabilities
+    that rows arrive at the leaves.
+    """
     n_rows = np.uint64(upstream.shape[1])
     value[:] = 0
     for o in range(len(upstream)):
@@ -152,7 +164,10 @@ def _dot(x, y):
 
 @register_jitable(error_model="numpy", fastmath=FASTMATH)
 def _fill_slopes(z, sharpness, reach, value, dz):
-    """Fill ``dz``, level by level from the leaves to the root, replacing values by the parents'."""
+    """Fill ``dz`` with the gradient of the distances ``z``, from the leaves to the root.
+
+    ``value`` has the values of leaves, and is replaced by those of their ancestors.
+    """
     n_rows, distance, slope = z.shape[1], z.reshape(-1), dz.reshape(-1)
     dz[:] = 0
     size = len(value) // 2
@@ -165,7 +180,11 @@ def _fill_slopes(z, sharpness, reach, value, dz):
 
 @njit(error_model="numpy", fastmath=FASTMATH, forceinline=True)
 def _merge_values(distance, sharpness, here, left, right, slope):
-    """Replace the value of each left child by its parent's; add to the parent's slope."""
+    """Replace the value of each left child by its parent's; add the gradient to ``slope``.
+
+    ``here`` are the probabilities that rows arrive at the parents, and ``distance`` their distances
+    from the splits.
+    """
     half, two, three = distance.dtype.type(0.5), distance.dtype.type(2), distance.dtype.type(3)
     none, one, six = distance.dtype.type(0), distance.dtype.type(1), distance.dtype.type(6)
     for i in range(len(distance)):

@@ -88,7 +88,7 @@ class SoftTreeLayer(nn.Module):
         return outputs
 
     def neutral_layers(self) -> list[Layer]:
-        """Return the trees in neutral form."""
+        """Return the trees as a layer of arrays, without torch."""
         weight, bias, leaf = map(array_of, (self.weight, self.bias, self.leaf))
         return [SoftSplits(weight, bias, leaf, float(self.gamma))]
 
@@ -132,7 +132,7 @@ def soft_trees(x: Tensor, weight: Tensor, bias: Tensor, leaf: Tensor, gamma: Ten
 
 
 class _ByKernels(torch.autograd.Function):
-    """Soft trees with their own gradient, for which only z is kept."""
+    """Soft trees by numba kernels, with a gradient of their own; only z is kept for it."""
 
     @staticmethod
     def forward(ctx, x, weight, bias, leaf, gamma, keep):

@@ -29,7 +29,7 @@ DEVICES = ("auto", "cpu", "cuda")
 
 
 class ScoredNetwork(torch.nn.Module):
-    """A network and, over several outputs, a head with one weight per output.
+    """A network, and with several outputs, a linear layer without bias from outputs to a score.
 
     Examples
     --------
@@ -64,7 +64,7 @@ OPTIMIZERS = {"adam": torch.optim.Adam, "adamw": torch.optim.AdamW, "sgd": torch
 
 
 def rate_at(part: Any, epoch: float) -> float:
-    """Return the learning rate of a network part after epochs, which need not be whole.
+    """Return the learning rate of a network part after ``epoch`` epochs, which may be a fraction.
 
     Examples
     --------
@@ -80,10 +80,24 @@ def rate_at(part: Any, epoch: float) -> float:
 class Trainer:
     """Gradient descent on an objective, epoch by epoch, by the settings of a ``NetworkPart``.
 
-    Gradients are divided by ``unit``, the value of the objective per document at the start. So a
-    learning rate means the same for every objective. ``n_rises`` counts the epochs whose value of
-    the objective, summed over the batches as they were trained on, was greater than that of the
-    epoch before; it is counted for ``decay="adaptive"`` alone.
+    Attributes
+    ----------
+    model : ScoredNetwork
+        The network.
+    optimizer : torch.optim.Optimizer
+        Method of gradient descent.
+    part : NetworkPart
+        The settings.
+    unit : float
+        Gradients are divided by it: the value of the objective per document at the start. So a
+        learning rate means the same for every objective.
+    seed : int
+        Seed of the batches.
+    n_rises : int
+        Number of epochs whose value of the objective, summed over the batches as they were trained
+        on, was greater than that of the epoch before; counted for ``decay="adaptive"`` alone.
+    error : float
+        Value of the last epoch.
 
     Examples
     --------
@@ -108,7 +122,7 @@ class Trainer:
     error: float = math.inf
 
     def run_epoch(self, X: torch.Tensor, objective: Objective, epoch: int) -> None:
-        """Take the steps of one epoch, in which every document is shown about once."""
+        """Take the steps of one epoch, in which every document is in one batch."""
         part = self.part
         objective = as_objective(objective).for_epoch(lambda: self.score(X))
         self.model.train()
@@ -129,7 +143,10 @@ class Trainer:
         return scores.cpu().double().numpy()[:, 0]
 
     def _take_step(self, X, batch, iteration):
-        """Take a step; return the value of the objective before it, where the rate asks for it."""
+        """Take a step on a batch; return the value of the objective before it.
+
+        The value is computed only for ``decay="adaptive"``, and otherwise 0.
+        """
         # Objectives of one output take scores without a second axis.
         scores = self.model(X[torch.from_numpy(batch.rows).to(X.device)]).squeeze(1)
         score_array = scores.detach().cpu().double().numpy()
@@ -198,7 +215,7 @@ if hasattr(os, "register_at_fork"):
 
 @contextmanager
 def own_modes() -> Iterator[None]:
-    """Let torch compute gradients on a CPU, whatever this thread has set outside."""
+    """Context in which torch computes gradients on the CPU, whatever was set outside."""
     on_cpu = torch.get_default_device() == torch.device("cpu")
     device = nullcontext() if on_cpu else torch.device("cpu")  # a device slows down each call
     with device, torch.inference_mode(False), torch.enable_grad():
@@ -207,9 +224,10 @@ def own_modes() -> Iterator[None]:
 
 @contextmanager
 def own_settings(seed: int, device: torch.device) -> Iterator[None]:
-    """Set single precision, and seed torch's generator, from which modules draw; restore both.
+    """Context with single precision by default, and torch's generator seeded; restores both.
 
-    All threads share both, so they wait here for each other.
+    Modules draw from this generator. All threads share both settings, so they wait here for each
+    other.
     """
     devices = [device] if device.type == "cuda" else []
     with _SETTINGS, torch.random.fork_rng(devices=devices):
@@ -224,7 +242,10 @@ def own_settings(seed: int, device: torch.device) -> Iterator[None]:
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Give torch and kernels one thread; torch's sums depend on the number of threads."""
+    """Context in which torch and kernels have one thread.
+
+    Torch's sums depend on the number of threads.
+    """
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     try:

@@ -28,9 +28,10 @@ Groups = Annotated[Iterable[Iterable[int | str]], Rule(check_sequence)]
 def column_indices(
     name: str, columns: Iterable[Any], n_features: int, feature_names: Names = None
 ) -> tuple[int, ...]:
-    """Return the sorted numbers of columns given by number or by name.
+    """Return the sorted indices of columns given by index or by name.
 
-    ``name`` is the argument that holds the columns, for messages.
+    ``name`` is the argument that holds the columns, for messages. Refuses columns that do not
+    exist.
 
     Examples
     --------
@@ -68,7 +69,10 @@ def monotone_signs(
 
 
 def constraints_of(part: Any, n_features: int, feature_names: Names) -> dict[str, Any]:
-    """Return the constraints of trees that are not None, by name, with numbers of columns.
+    """Return the constraints of trees that are not None: by name, with indices of columns.
+
+    "monotone_constraints" is a sign for each feature, "interaction_constraints" a list of groups of
+    columns. ``part`` has both as attributes.
 
     Examples
     --------
@@ -119,7 +123,7 @@ def _index(name: str, column: Any, n_features: int, feature_names: Names) -> int
 
 
 def check_engine_params(params: dict[str, Any], taken: Collection[str]) -> None:
-    """Refuse ``engine_params`` that have arguments of their own, or that no engine can read."""
+    """Refuse ``engine_params`` whose names are in ``taken``, or that no engine can read."""
     for name, value in params.items():
         entries = value if isinstance(value, list | tuple) else [value]
         if not entries or not all(map(_is_readable, entries)):

@@ -27,7 +27,7 @@ _RATES = 0.03, 0.3
 
 
 class Sizes(NamedTuple):
-    """Parameters of trees that may be "auto", see ``BoostedTrees``."""
+    """Parameters of trees that may be "auto", named as in ``BoostedTrees``."""
 
     n_estimators: int
     learning_rate: float
@@ -48,7 +48,7 @@ class Sizes(NamedTuple):
 
     @property
     def newest(self) -> float:
-        """Share of the newest value in the curve from which "auto" takes the best iteration."""
+        """Weight of the newest value in the smoothed curve by which "auto" stops, at most 1."""
         return min(1.0, self.learning_rate)
 
     def of_tree(self) -> dict[str, Any]:

@@ -78,14 +78,14 @@ def quantile_rows(sample: Rows, n_bins: int, *, n_threads: int = 1) -> np.ndarra
 
 
 def _columns(values):
-    """Return copies of the columns; of a sparse matrix, of their stored values."""
+    """Return the columns of a matrix as arrays, copied; of a sparse one, the stored values."""
     if issparse(values):
         return np.split(values.data.copy(), values.indptr[1:-1])
     return np.array(values.T, order="C")
 
 
 def _quantiles(values, n_bins):
-    """Return at most ``n_bins + 1`` of sorted values, without repetition."""
+    """Return at most ``n_bins + 1`` distinct quantiles of sorted values, or all distinct values."""
     distinct = values[np.append(True, values[1:] != values[:-1])] if len(values) else values
     if len(distinct) <= n_bins + 1:
         return distinct

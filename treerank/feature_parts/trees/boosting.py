@@ -56,11 +56,29 @@ MOST, MOST_BINS = 2**31 - 1, 2**20
 
 
 class GrowthTask(NamedTuple):
-    """The input of ``grow``: ``n_new`` iterations are added to the trees of ``earlier``, if any.
+    """The input of ``grow``: ``n_new`` iterations are added to the trees of ``earlier``.
 
-    ``progress`` gets the scores of ``validation_rows`` after each iteration, records them and
-    decides when to stop. ``needs_values`` says that thresholds of earlier trees, which come from
-    other rows, may lie inside bins of these rows: engines then need values in addition to bins.
+    Attributes
+    ----------
+    rows : Rows
+        Training documents.
+    derivatives : FixedPointDerivatives
+        Gradient and hessian of the objective, as a function of scores.
+    n_new : int
+        Number of iterations to add.
+    earlier : object or None
+        The engine's model of an earlier fit.
+    validation_rows : Rows or None
+        Documents for early stopping.
+    progress : Progress
+        Gets the scores of ``validation_rows`` after each iteration, and decides when to stop.
+    seed : int
+        Seed of everything random.
+    sizes : Sizes
+        Sizes of the trees.
+    needs_values : bool
+        Whether thresholds of earlier trees, which come from other rows, may lie inside bins of
+        these rows: engines then need values in addition to bins.
     """
 
     rows: Rows
@@ -261,7 +279,7 @@ class BoostedTrees(BaseEstimator):
         return importance / max(importance.sum(), np.finfo(np.float64).tiny)
 
     def n_threads_for(self, rows: Rows) -> int:
-        """Return the number of threads that grow trees: with ``n_jobs=None`` few for few rows."""
+        """Return the number of threads that grow trees; with ``n_jobs=None``, few rows get few."""
         busy = max(1, rows.shape[0] * rows.shape[1] // self.cells_per_thread)
         return self.n_threads if self.n_jobs is not None else min(busy, self.n_threads)
 
@@ -271,7 +289,7 @@ class BoostedTrees(BaseEstimator):
         return threads_of(self.n_jobs)
 
     def forest(self) -> Forest:
-        """Return the trees in neutral form, which gives the scores of ``transform``."""
+        """Return the trees as a :class:`~treerank.forests.forest.Forest` of the same scores."""
         check_is_fitted(self)
         return self._forest
 
@@ -330,7 +348,7 @@ class BoostedTrees(BaseEstimator):
         return self.warm_start and "booster_" in vars(self)
 
     def _refuse_empty_draws(self, rows: Rows) -> None:
-        """Refuse a share of documents that is less than one document."""
+        """Refuse a ``subsample`` of less than one document."""
         n_rows = rows.n_total
         if 0 < self.subsample * n_rows < 1:
             raise ValueError(
@@ -357,7 +375,10 @@ class BoostedTrees(BaseEstimator):
         return sizes
 
     def _count_new(self, start: int, n_estimators: int) -> int:
-        """Return the number of iterations to add; ``warm_start`` adds up to ``n_estimators``."""
+        """Return the number of iterations to add to ``start`` earlier ones, up to ``n_estimators``.
+
+        Refuses more earlier iterations than ``n_estimators``, unless that is "auto".
+        """
         n_new = n_estimators - start
         if self.n_estimators == "auto":
             return max(n_new, 0)
@@ -369,7 +390,10 @@ class BoostedTrees(BaseEstimator):
         return n_new
 
     def _earlier_booster(self, rows: Rows, n_outputs: int) -> Any:
-        """Return the booster to continue, or None; refuse one that does not fit the data."""
+        """Return the booster that ``warm_start`` continues, or None.
+
+        Refuses data with other numbers of features or outputs than in the earlier fit.
+        """
         if not self._continues_itself():
             return None
         for name, n_now, n_before in (
@@ -397,7 +421,7 @@ class BoostedTrees(BaseEstimator):
         return task._replace(earlier=booster, n_new=n_left)
 
     def _categorical_columns(self, rows: Rows) -> tuple[int, ...]:
-        """Return the columns with codes of categories."""
+        """Return the indices of the columns with codes of categories."""
         columns, names = self.categorical_features, rows.columns.names
         if columns is None:
             return tuple(rows.columns.categories)

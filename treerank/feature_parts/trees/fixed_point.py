@@ -24,9 +24,18 @@ _SMALLEST_EXPONENT = -126  # of a normal float32
 class FixedPointDerivatives:
     """The derivatives of an objective as an engine reads them: checked and rounded.
 
-    ``start`` is the number of iterations of an earlier fit, ``most`` the largest magnitude of a
-    derivative with which the engine can compute. ``largest`` returns the maxima over all workers
-    of an array of numbers.
+    Parameters
+    ----------
+    objective : Objective
+        The objective.
+    n_documents : int
+        Number of its documents.
+    start : int, default=0
+        Number of iterations of an earlier fit.
+    most : float
+        Largest magnitude of a derivative with which the engine can compute.
+    largest : callable
+        Returns the maxima over all workers of an array of numbers.
 
     Examples
     --------
@@ -75,7 +84,7 @@ class FixedPointDerivatives:
         return rounded(gradient, largest_gradient), rounded(hessian, largest)
 
     def _refuse_too_large(self, name: str, values: np.ndarray, largest: float) -> None:
-        """Refuse derivatives infinite in single precision, with which engines find no split."""
+        """Refuse derivatives that are not finite, or above ``most`` in size."""
         if largest <= self.most:
             return
         too_large = values[~(np.abs(values) <= self.most)]  # may all be on another worker
@@ -96,7 +105,10 @@ class FixedPointDerivatives:
 
 
 def extremes(values: np.ndarray) -> tuple[float, float]:
-    """Return the largest magnitude, infinite if any value is not finite, and the most negative.
+    """Return ``(largest magnitude, most negative value)``.
+
+    The magnitude is infinite if any value is not finite; the second number is 0 without negative
+    values.
 
     Examples
     --------
@@ -109,6 +121,6 @@ def extremes(values: np.ndarray) -> tuple[float, float]:
 
 
 def rounded(values: np.ndarray, largest: float) -> np.ndarray:
-    """Return the values, rounded to multiples of 2^-24 of the power of two above ``largest``."""
+    """Return float32 values, rounded to 2^-24 of the power of two above ``largest``."""
     step = ldexp(1.0, max(frexp(largest)[1] - _MANTISSA_BITS, _SMALLEST_EXPONENT))
     return (np.rint(values / step) * step).astype(np.float32)

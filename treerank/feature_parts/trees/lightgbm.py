@@ -164,7 +164,10 @@ class LightGBMTrees(BoostedTrees):
         self._engine_parameters()
 
     def _datasets(self, task: GrowthTask, params: dict[str, Any]) -> tuple[Any, list[Any] | None]:
-        """Return the training rows as LightGBM reads them, and the validation rows in a list."""
+        """Return ``(training dataset, [validation dataset])``.
+
+        The second is None without validation.
+        """
         options: dict[str, Any] = {
             "params": params,
             "copies_rows": task.earlier is not None,
@@ -197,7 +200,7 @@ class LightGBMTrees(BoostedTrees):
         return params | self._engine_parameters()
 
     def _engine_parameters(self) -> dict[str, Any]:
-        """Return ``engine_params`` under LightGBM's main names."""
+        """Return ``engine_params`` under LightGBM's main names; refuse unknown or taken ones."""
         if not self.engine_params:
             return {}
         taken = {*_SHARED, *_OWN}
@@ -253,10 +256,12 @@ def make_dataset(
     reference: lightgbm.Dataset | None = None,
     **options: Any,
 ) -> lightgbm.Dataset:
-    """Return a dataset of the rows; a continued fit needs it to copy them.
+    """Return a LightGBM dataset of the rows.
 
     Views of rows in another order are read in batches. Sparse rows are copied, because LightGBM
     reads them in no batches, and so are few rows, which LightGBM would copy to find bins.
+    ``copies_rows`` copies all, as a continued fit needs it. ``reference`` is the dataset whose bins
+    are used; ``options`` are further arguments of ``lightgbm.Dataset``.
     """
     if not any(_is_some_not_zero(batch) for _, batch in rows.batches(_BATCH)):
         rows = Rows(_ones_in_first_column(*rows.shape))
@@ -268,7 +273,10 @@ def make_dataset(
 
 
 def _ones_in_first_column(n_rows: int, n_columns: int) -> csr_matrix:
-    """Return rows with a 1 in their first column, for rows of zeros, which get no bins."""
+    """Return a sparse matrix with a 1 in the first column of each row.
+
+    It replaces rows of zeros, for which LightGBM makes no bins.
+    """
     columns, starts = np.zeros(n_rows, dtype=np.int64), np.arange(n_rows + 1)
     return csr_matrix((np.ones(n_rows), columns, starts), shape=(n_rows, n_columns))
 
@@ -281,7 +289,10 @@ def _is_some_not_zero(values: Any) -> bool:
 def progress_callback(
     progress: Progress, n_outputs: int, dump: Callable[[Any], Any]
 ) -> Callable[[Any], None]:
-    """Return a callback that records each iteration and stops LightGBM when ``progress`` does."""
+    """Return a callback that records each iteration and stops LightGBM when ``progress`` does.
+
+    ``dump(booster)`` returns the model to save in a checkpoint.
+    """
 
     def record(env: Any) -> None:
         if progress.record(env.model.num_trees() // n_outputs, lambda: dump(env.model)):
@@ -296,7 +307,7 @@ class EmptyLeafError(ValueError):
 
 @contextmanager
 def refusing_empty_leaves(params: Mapping[str, Any]) -> Iterator[None]:
-    """Turn LightGBM's error about an empty leaf into one that names the parameters."""
+    """Context that turns LightGBM's error about an empty leaf into a clear one."""
     try:
         yield
     except Exception as error:  # LightGBM does not export its class
@@ -311,7 +322,7 @@ def refusing_empty_leaves(params: Mapping[str, Any]) -> Iterator[None]:
 
 
 def refuse_infinite_leaves(text: str) -> None:
-    """Refuse a model with leaf values that are not finite."""
+    """Refuse the text of a LightGBM model with leaf values that are not finite."""
     for values in re.findall(r"^leaf_value=(.*)$", text, re.MULTILINE):
         if "n" in values:  # inf and nan, but not 1e-5
             raise EmptyLeafError("leaves must have finite values")
@@ -346,7 +357,10 @@ def with_main_names(engine_params: dict[str, Any]) -> dict[str, Any]:
 
 
 def _parameters_of_model(params: dict[str, Any]) -> dict[str, str]:
-    """Return all parameters of a model trained with ``params``, as its text lists them."""
+    """Return all parameters, by main name, of a tiny model trained with ``params``.
+
+    Refuses parameters that LightGBM does not take.
+    """
     data = lightgbm.Dataset(np.zeros((2, 1)), label=np.zeros(2), params=_QUIET)
     try:
         model = lightgbm.Booster(_QUIET | params, data)

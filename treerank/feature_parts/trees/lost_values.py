@@ -51,5 +51,5 @@ be learned. Subtract the smallest value and divide by the spread.
 
 
 def _ends(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the smallest and the largest value of each column, without missing ones."""
+    """Return ``(smallest, largest)`` value of each column; NaN does not count."""
     return np.fmin.reduce(values, axis=0), np.fmax.reduce(values, axis=0)

@@ -22,20 +22,31 @@ _FREE = ("n_estimators", "n_jobs", "warm_start")
 
 
 class Saver(NamedTuple):
-    """Saves the trees of one fit, whose settings and data the text ``fit`` identifies."""
+    """Saves the trees of one fit to a checkpoint.
+
+    Attributes
+    ----------
+    checkpoint : Checkpoint
+        The file.
+    fit : str
+        Text that identifies settings and data of the fit.
+    """
 
     checkpoint: Checkpoint
     fit: str
 
     def saved(self) -> dict[str, Any] | None:
-        """Return the state from which the fit goes on, or None."""
+        """Return the state from which the fit goes on, or None if the file has none of this fit."""
         state = self.checkpoint.load(self.fit)
         if state is None and self.checkpoint.path.exists():
             say(f"{self.checkpoint.path.name} is of another fit, and this one starts anew")
         return state
 
     def __call__(self, iteration: int, dump: Callable[[], Any], progress: Progress) -> None:
-        """Save trees and values of the metric after every ``checkpoint.every`` iterations."""
+        """Save trees and progress if ``iteration`` is a multiple of ``checkpoint.every``.
+
+        ``dump()`` returns the model of the engine. Only one of several workers writes.
+        """
         if self.checkpoint.is_writer and iteration % self.checkpoint.every == 0:
             self.checkpoint.save(self.fit, {"model": dump(), "progress": progress.state()})
 
@@ -48,7 +59,11 @@ def saver_of(
     start: int,
     sizes: Sizes,
 ) -> Saver | None:
-    """Return the object that saves the trees of a fit; None if there is no checkpoint."""
+    """Return the :class:`Saver` of a fit; None outside of ``checkpointing(path)``.
+
+    Refuses settings with which a resumed fit would differ from an uninterrupted one. ``start`` is
+    the number of iterations of an earlier fit.
+    """
     checkpoint = current_checkpoint()
     if checkpoint is None:
         return None
@@ -70,7 +85,7 @@ def saver_of(
 
 
 def _earlier(part: Any, start: int) -> str:
-    """Return a text that identifies the trees to which a fit adds."""
+    """Return a text that identifies the ``start`` iterations to which a fit adds."""
     if start == 0:
         return "nothing"
     trees = part.forest()

@@ -176,7 +176,7 @@ class XGBoostTrees(BoostedTrees):
         return booster if changed is model else self.restore_booster(changed)
 
     def _matrices(self, task: GrowthTask) -> tuple[Any, list[tuple[Any, str]]]:
-        """Return the training rows as XGBoost reads them, and the validation rows in a list."""
+        """Return ``(training matrix, [(validation matrix, name)])``; the list may be empty."""
         rows, earlier = task.rows, task.earlier
         options: dict[str, Any] = {
             "categorical": self._categorical_columns(rows),
@@ -194,7 +194,10 @@ class XGBoostTrees(BoostedTrees):
         return data, [(make_matrix(task.validation_rows, **options), "held_out")]
 
     def n_bins_for(self, rows: Rows) -> int:
-        """Return the largest number of bins of a feature: few for few rows of all workers."""
+        """Return the largest number of bins of a feature: one for 8 rows of all workers.
+
+        It is at least 128 and at most ``max_bin``.
+        """
         n_rows = rows.n_total
         return min(self.max_bin, max(_FEW_BINS, n_rows // _ROWS_PER_BIN))
 
@@ -247,7 +250,10 @@ class XGBoostTrees(BoostedTrees):
 
 
 def _treatment_of_zeros(rows, earlier):
-    """Return how XGBoost treats zeros; refuse rows that an earlier fit treated otherwise."""
+    """Return "missing" for sparse rows and "numbers" for others, as XGBoost treats zeros.
+
+    Refuses rows that the earlier fit treated otherwise.
+    """
     zeros = "missing" if rows.is_sparse else "numbers"
     if earlier is not None and earlier.attr(_ZEROS) not in (zeros, None):
         form, other = ("dense", "sparse") if rows.is_sparse else ("sparse", "dense")
@@ -286,7 +292,7 @@ class RowIterator(xgboost.DataIter):
 
 @contextmanager
 def single_precision() -> Iterator[None]:
-    """Turn XGBoost's error about a too large number into one that names the argument."""
+    """Context that turns XGBoost's error about too large numbers into one that names X."""
     try:
         yield
     except xgboost.core.XGBoostError as error:
@@ -315,6 +321,27 @@ def make_matrix(
     """Return the rows as a matrix of XGBoost, which stores only bins unless ``needs_values``.
 
     A continued fit needs the values: earlier trees may have thresholds inside a bin.
+
+    Parameters
+    ----------
+    rows : Rows
+        Documents.
+    categorical : collection of int
+        Columns with codes of categories.
+    names : list of str, default=None
+        Names of the columns.
+    sparse : bool, default=False
+        Whether XGBoost gets sparse matrices.
+    needs_values : bool, default=False
+        Whether values are stored in addition to bins.
+    reference : xgboost.DMatrix, default=None
+        Matrix whose bins are used; None finds bins.
+    max_bin : int, default=256
+        Largest number of bins of a feature.
+    n_threads : int, default=1
+        Number of threads.
+    seed : int, default=0
+        Seed of the sample from which bins are found.
     """
     types = ["c" if column in categorical else "q" for column in range(rows.shape[1])]
     description: dict[str, Any] = {"feature_names": names}
@@ -375,7 +402,10 @@ def with_infinite_cuts(model: bytes, starts: np.ndarray, cuts: np.ndarray) -> by
 
 
 class ProgressCallback(xgboost.callback.TrainingCallback):
-    """A callback that records each iteration and stops XGBoost when ``progress`` does."""
+    """A callback that records each iteration and stops XGBoost when ``progress`` does.
+
+    ``dump(booster)`` returns the model to save in a checkpoint.
+    """
 
     def __init__(self, progress: Progress, dump: Callable[[Any], Any]):
         super().__init__()
@@ -425,5 +455,8 @@ def xgboost_parameters(part: Any, task: GrowthTask) -> dict[str, Any]:
 
 
 def _legible(value: Any) -> Any:
-    """Return a parameter as XGBoost can read it: it refuses numbers near 0 as out of range."""
+    """Return a parameter as XGBoost can read it.
+
+    Numbers between 0 and the smallest normal float become that: XGBoost refuses them otherwise.
+    """
     return _SMALLEST if isinstance(value, float) and 0 < value < _SMALLEST else value
