@@ -10,6 +10,7 @@ from command_line import SMALL, refusal, run
 import treerank
 from treerank import LightGBMTrees, TreeDirectRanker
 from treerank.clicks import simulate_clicks
+from treerank.datasets import read_letor
 from treerank.rankers.model_file import columns_in
 
 pytestmark = pytest.mark.slow
@@ -146,3 +147,40 @@ def test_a_file_for_validation_has_the_dates_of_the_training_file(shop, tmp_path
     for model in ("m", "n"):
         assert columns_in(tmp_path / model)["days_since"] == "2026-01-01"
         run("evaluate", tmp_path / model, path, "-q")
+
+
+def test_embeddings_of_a_table_are_features_of_every_command(shop, tmp_path):
+    _, table = shop
+    vectors = np.random.default_rng(0).normal(size=(len(table), 3)).astype(np.float32)
+    lists = [None if row == 7 else vector.tolist() for row, vector in enumerate(vectors)]
+    embedded = table.with_columns(v=pl.Series(lists, dtype=pl.List(pl.Float32)))
+    path, by_entry = tmp_path / "t.parquet", tmp_path / "t.csv"
+    embedded.write_parquet(path)
+    run("convert", path, by_entry, *NAMED, "-q")
+    assert pl.read_csv(by_entry).columns[-3:] == ["v_0", "v_1", "v_2"]
+    run("fit", path, "-m", tmp_path / "m", "--valid", path, *NAMED, *SMALL)
+    run("fit", by_entry, "-m", tmp_path / "n", "--valid", by_entry, *NAMED[:4], *SMALL)
+    memory = ["--memory", "1M", "--feature-part", "histogram"]
+    run("fit", path, "-m", tmp_path / "h", *memory, *NAMED, *SMALL)
+    ranker = treerank.load(tmp_path / "m")
+    assert ranker.feature_names_in_.tolist() == ["a", "b", "c", "d", "v_0", "v_1", "v_2"]
+    for command in (["evaluate"], ["rank"], ["evaluate", "--memory", "1M"]):
+        printed = {
+            run(command[0], tmp_path / model, data, "-q", *command[1:]).stdout
+            for model in ("m", "n")
+            for data in (path, by_entry)
+            if command != ["rank"] or (model, data) == ("m", path)
+        }
+        assert len(printed) == 1
+    other = embedded.with_columns(v=pl.Series([[1.0]] * len(table)))
+    other.write_parquet(tmp_path / "other.parquet")
+    said = refusal("evaluate", tmp_path / "m", tmp_path / "other.parquet", "-q")
+    assert "Column 'v' of X must have 3 numbers in each row, as in fit; got 1 in row 0" in said
+    compared = run("compare", tmp_path / "m", tmp_path / "h", path, "-q").stdout
+    assert "ndcg" in compared.lower()
+    run("report", tmp_path / "m", path, "-o", tmp_path / "page.html", "-q", "--train", path)
+    assert "v_1" in (tmp_path / "page.html").read_text(encoding="utf-8")
+    export = ["export", tmp_path / "m", tmp_path / "o.py", "--format", "python", "--check", path]
+    assert "0 pairs change order" in run(*export).stdout
+    run("convert", path, tmp_path / "t.txt", *NAMED[:4], "--drop", "sku", "-q")
+    assert read_letor(tmp_path / "t.txt").X.shape == (len(table), 7)

@@ -306,3 +306,12 @@ def test_a_pipe_and_words_of_other_readers_are_refused(tmp_path):
     os.mkfifo(tmp_path / "a.csv")
     with pytest.raises(ValueError, match=r"a.csv: must be a regular file, which can be read twice"):
         read_csv(tmp_path / "a.csv")
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float16, np.float64])
+def test_numbers_of_any_precision_are_read_as_they_were_written(dtype, tmp_path):
+    X = np.random.default_rng(0).normal(size=(50, 2)).astype(dtype)
+    X[3] = np.nan
+    write_parquet(tmp_path / "t.csv", X, np.ones(50), np.ones(50))
+    table = read_csv(tmp_path / "t.csv").X
+    np.testing.assert_array_equal(np.column_stack([*table.to_pydict().values()]), X)

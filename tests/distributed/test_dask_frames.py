@@ -400,3 +400,21 @@ def test_the_death_of_a_worker_is_named_and_the_cluster_can_fit_again(client):
     client.wait_for_workers(2, timeout=60)
     # Dask computes lost rows once more, and reaches for the dead worker for 30 seconds.
     assert_equal_fits(fit(RANKER, partitions(FRAME, [len(Y)])), fit_alone(RANKER))
+
+
+def test_embeddings_are_scored_and_fits_say_how_to_write_them():
+    vectors = np.random.default_rng(0).normal(size=(len(Y), 2))
+    features = FRAME[NAMES].assign(v=[*vectors])
+    ranker = RANKER.fit(features, Y, QID)
+    pieces = [features[:40], features[40:]]
+    as_text = predict(ranker, of_pieces(pieces, features[:0]))
+    with pytest.raises(ValueError, match=r"'v' of X must hold lists of 2 .* dataframe.convert-str"):
+        as_text.compute()
+    with dask.config.set({"dataframe.convert-string": False}):
+        spread = of_pieces(pieces, features[:0])
+        np.testing.assert_array_equal(predict(ranker, spread).compute(), ranker.predict(features))
+        with pytest.raises(ValueError, match=r"frame must have .* \['v_0', 'v_1'\] of the"):
+            predict(ranker, spread[NAMES])
+        labeled = [piece.assign(label=1.0, query=1) for piece in pieces]
+        with pytest.raises(ValueError, match="Of an embedding, make columns 'v_0', 'v_1' and so"):
+            fit(RANKER, of_pieces(labeled, labeled[0][:0]), "label", "query")

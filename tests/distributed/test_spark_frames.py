@@ -244,3 +244,15 @@ def test_a_task_that_fails_by_itself_is_told_from_a_worker_that_died():
     error = _death(f"{text}PythonException: {trace}{missing}\n\tat org.apache.spark")
     assert str(error) == f"A task of the fit failed on a worker of Spark: {missing}"
     assert "Spark has lost one" in str(_death(f"{text}Python worker exited unexpectedly (crashed)"))
+
+
+def test_embeddings_are_scored_and_fits_say_how_to_write_them(session):
+    vectors = np.random.default_rng(0).normal(size=(len(Y), 2))
+    features = FRAME[NAMES].assign(v=vectors.tolist())
+    ranker = RANKER.fit(features, Y, QID)
+    frame = session.createDataFrame(features.assign(row=range(len(Y))))
+    scored = predict(ranker, frame).toPandas().sort_values("row")
+    np.testing.assert_array_equal(scored["score"], ranker.predict(features))
+    labeled = session.createDataFrame(features.assign(label=Y, query=QID))
+    with pytest.raises(ValueError, match="Of an embedding, make columns 'v_0', 'v_1' and so on"):
+        fit(RANKER, labeled, "label", "query")

@@ -424,3 +424,23 @@ def test_wide_embeddings_are_read_in_one_step():
     vectors = RNG.normal(size=(300, 800)).astype(np.float32)
     for frame in (pd.DataFrame({"v": [*vectors]}), pl.DataFrame({"v": vectors})):
         np.testing.assert_array_equal(check_matrix("X", frame), vectors)
+
+
+@pytest.mark.parametrize(
+    "texts", [["[0.5, 1]", "[1e-3, nan]"], ["[0.5 1. ]", "[ 2.\n 3]"], ["(1,2)"]]
+)
+@pytest.mark.parametrize("module", [pd.DataFrame, pl.DataFrame, pa.table])
+def test_lists_as_text_are_no_categories(texts, module, tmp_path):
+    frame = module({"price": [0.5] * 3, "v": [*texts, None, None][:3]})
+    with pytest.raises(ValueError, match="Column 'v' of X must hold lists of numbers, not text of"):
+        TreeDirectRanker("linear").fit(frame, [0, 1, 2])
+    as_categories = pd.DataFrame({"v": pd.Categorical(texts)})
+    assert Columns.of(as_categories).categories == {0: sorted(texts)}
+    fitted = TreeDirectRanker("linear").fit(pd.DataFrame({"v": [[1.0, 2.0], [3.0, 5.0]]}), [0, 1])
+    with pytest.raises(ValueError, match="Column 'v' of X must hold lists of 2 numbers, as in fit"):
+        fitted.predict(frame)
+
+
+def test_other_text_in_brackets_is_categories():
+    texts = ["[1, 2]", "[1, a]", "[]", "[1] 2"]
+    assert Columns.of(pd.DataFrame({"v": texts})).categories == {0: sorted(texts)}

@@ -285,6 +285,7 @@ def write_parquet_batches(
                     sizes = embedding_sizes([batch.X]) if sizes is None else sizes
                     batch = replace(batch, X=with_entries(batch.X, sizes))
                 table = _written(batch, label, query)
+                table = _in_double_precision(table) if is_csv(path) else table
                 schema = schema or table.schema
                 if writer is None:
                     new = csv_writer(path) if is_csv(path) else pq.ParquetWriter
@@ -338,6 +339,15 @@ def _fill(values, column):
     for chunk in column.chunks:
         values[start : start + len(chunk)] = as_floats(chunk, values.dtype)
         start += len(chunk)
+
+
+def _in_double_precision(table: pa.Table) -> pa.Table:
+    """Return a table whose numbers a text gives back bit for bit, as it is read again."""
+    fields = [
+        field.with_type(pa.float64()) if pa.types.is_floating(field.type) else field
+        for field in table.schema
+    ]
+    return table.cast(pa.schema(fields))
 
 
 def _written(data: RankingData, label: str, query: str) -> pa.Table:

@@ -22,7 +22,12 @@ from scipy.sparse import csr_matrix, issparse
 from treerank.checks import check_count, is_whole, quote, warn_user
 from treerank.documents.conversions import conversion_of, shown_type, text_conversion
 from treerank.documents.date_texts import first_date
-from treerank.documents.embeddings import with_entries, with_entries_of
+from treerank.documents.embeddings import (
+    LISTS_OF_TEXT,
+    is_text_of_numbers,
+    with_entries,
+    with_entries_of,
+)
 from treerank.documents.number_texts import numbers_among
 from treerank.documents.queries import is_missing
 
@@ -281,6 +286,7 @@ class _Values:
         values = self.checked()
         if self.is_text:
             self._refuse_dates()
+            self._refuse_lists()
             self._check_numbers()
             self._refuse_free_text()
         try:
@@ -297,6 +303,15 @@ class _Values:
                 f"{example!r}. Encode it as numbers, such as days since a date (pandas.to_datetime "
                 "and polars' str.to_datetime read the text), leave it out, or give it a "
                 "categorical dtype if its values are categories all the same."
+            )
+
+    def _refuse_lists(self) -> None:
+        """Refuse embeddings as text, each of which would be a category."""
+        if self.distinct and all(map(is_text_of_numbers, self.distinct)):
+            raise ValueError(
+                f"Column {self.name!r} of X must hold lists of numbers, not text of them; got "
+                f"{quote(min(self.distinct))}. {LISTS_OF_TEXT} Or give it a categorical dtype if "
+                "its values are categories all the same."
             )
 
     def _check_numbers(self) -> None:

@@ -5,6 +5,7 @@ A fitted model knows these names alone. So it scores data frames with the embedd
 a column of each entry alike, and so does everything else that knows features by their names.
 """
 
+import re
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
@@ -14,6 +15,13 @@ import numpy as np
 from treerank.checks import is_whole, quote
 from treerank.documents.queries import is_missing
 
+#: What to do with text of lists.
+LISTS_OF_TEXT = (
+    "Make lists of them, such as by X[...].map(json.loads). Dask makes text of lists, unless its "
+    "setting dataframe.convert-string is False."
+)
+_NUMBER = r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|nan"
+_LIST_OF_NUMBERS = re.compile(rf"\s*[\[(]\s*({_NUMBER})((\s*,\s*|\s+)({_NUMBER}))*\s*[\])]\s*")
 #: Whole numbers from this on need not be doubles.
 _LARGEST = 2**53
 #: Entries of these types fit into float32, which then is the type of a column with missing ones.
@@ -112,9 +120,25 @@ def with_entries_of(frame: nw.DataFrame[Any], names: Iterable[str]) -> nw.DataFr
     for base in bases:
         first, n_entries = _first(frame[base]), sum(_is_entry(name, base) for name in names)
         is_whole = all(f"{base}_{index}" in names for index in range(n_entries))
+        if is_whole and is_text_of_numbers(first):
+            raise ValueError(
+                f"Column {base!r} of X must hold lists of {n_entries} numbers, as in fit, not text "
+                f"of them; got {quote(first)}. {LISTS_OF_TEXT}"
+            )
         if is_whole and (first is None or _is_vector(first)):
             sizes[base] = n_entries
     return _expanded(frame.select(sources), sizes, are_fitted=True)
+
+
+def is_text_of_numbers(value: Any) -> bool:
+    """Tell whether a value is text of a list of numbers, as CSV files have them.
+
+    Examples
+    --------
+    >>> [is_text_of_numbers(text) for text in ("[0.5, 2]", "[0.5 -1e-3\\n 2.]", "[no]", "[]", 5)]
+    [True, True, False, False, False]
+    """
+    return isinstance(value, str) and _LIST_OF_NUMBERS.fullmatch(value) is not None
 
 
 def _base_of(name: Any, columns: Collection[Any]) -> Any:
