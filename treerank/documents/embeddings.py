@@ -135,7 +135,7 @@ def is_text_of_numbers(value: Any) -> bool:
 
     Examples
     --------
-    >>> [is_text_of_numbers(text) for text in ("[0.5, 2]", "[0.5 -1e-3\\n 2.]", "[no]", "[]", 5)]
+    >>> [is_text_of_numbers(text) for text in ("[0.5, 2]", "[0.5 -1e-3 2.]", "[no]", "[]", 5)]
     [True, True, False, False, False]
     """
     return isinstance(value, str) and _LIST_OF_NUMBERS.fullmatch(value) is not None
