@@ -42,14 +42,14 @@ class GrowingForest:
     def split(
         self, node: int, feature: int, threshold: float, missing_left: bool
     ) -> tuple[int, int]:
-        """Split a leaf and return its children."""
+        """Split the leaf ``node`` and return the numbers of its left and right child."""
         self.feature[node], self.threshold[node] = feature, threshold
         self.missing_left[node], self.values[node] = missing_left, 0.0
         self.left[node], self.right[node] = self._add(), self._add()
         return self.left[node], self.right[node]
 
     def forest(self, n_features: int, **fields: Any) -> Forest:
-        """Return the forest of all trees."""
+        """Return the forest of all trees; ``fields`` are further fields of :class:`Forest`."""
         return Forest(
             n_features=n_features,
             roots=np.array(self.roots, dtype=np.int32),
@@ -80,10 +80,10 @@ def sample_trees(
     rule: CodeRule = "exact",
     sum_dtype: SumDtype = "float64",
 ) -> Forest:
-    """Return a split of a column of numbers, and one of each column of categories.
+    """Return a tree that splits a column of numbers, and one for each column of categories.
 
-    ``n_categories`` are the numbers of categories by column. The splits stand for trees of a kind,
-    where only this matters and no fit has grown any.
+    ``n_categories`` are the numbers of categories by column. The trees have the form of those that
+    a fit would grow, for questions that depend on the form alone; their numbers mean nothing.
 
     Examples
     --------
@@ -151,7 +151,7 @@ def summed(forests: Sequence[Forest], factor: float = 1.0) -> Forest:
 
 
 def some_trees(forest: Forest, begin: int, end: int) -> Forest:
-    """Return the forest of the trees from ``begin`` to ``end``."""
+    """Return the forest of the trees with the numbers from ``begin`` to ``end`` - 1."""
     tree = forest.tree_of_node
     nodes = np.flatnonzero((tree >= begin) & (tree < end))
     number = np.full(forest.n_nodes + 1, -1, dtype=np.int32)  # index -1, no child, stays -1
@@ -237,7 +237,10 @@ def with_constant_tree(forest: Forest, *, always: bool = False) -> Forest:
 
 
 def _joined_sets(forests: Sequence[Forest]) -> CategorySets | None:
-    """Return the category sets of all forests, one after the other."""
+    """Return the category sets of several forests as one value, or None without any.
+
+    Its rule is "whole" if the forests have different rules.
+    """
     forest_sets = [forest.categories for forest in forests if forest.categories is not None]
     if not forest_sets:
         return None
@@ -256,7 +259,7 @@ def _joined_sets(forests: Sequence[Forest]) -> CategorySets | None:
 
 
 def _sets_of(sets: CategorySets | None, nodes: np.ndarray) -> CategorySets | None:
-    """Return the category sets of some nodes only."""
+    """Return the category sets of the nodes with these numbers, or None without any."""
     if sets is None or not (sets.of_node[nodes] >= 0).any():
         return None
     is_used = np.isin(np.arange(len(sets.starts) - 1), sets.of_node[nodes])

@@ -157,7 +157,7 @@ class Forest:
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def as_state(self) -> dict[str, Any]:
-        """Return the fields as plain values."""
+        """Return the fields as a dict of plain values and arrays, for model files."""
         sets, state = self.categories, self.__getstate__()
         return state | {"categories": None if sets is None else dict(vars(sets))}
 
@@ -206,7 +206,7 @@ class Forest:
 
     @property
     def split_shares(self) -> np.ndarray:
-        """Share of each feature in the splits."""
+        """Number of splits of each feature, divided by the number of all splits."""
         counts = np.bincount(self.feature[~self.is_leaf], minlength=self.n_features)
         shares: np.ndarray = counts / max(counts.sum(), 1)
         return shares
@@ -218,10 +218,11 @@ class Forest:
 
     @property
     def by_depth(self) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Nodes of each depth, with the number of each node's tree.
+        """Pairs (nodes, trees) of each depth, the roots first.
 
-        One pair of arrays per depth, the roots first. The left and the right child of a split stand
-        next to each other, in the order of their parents.
+        ``nodes`` are the numbers of all nodes of this depth, and ``trees`` the numbers of their
+        trees. The left and the right child of a split stand next to each other, in the order of
+        their parents.
         """
         nodes, trees, levels = self.roots, np.arange(self.n_trees, dtype=np.int32), []
         while len(nodes):
@@ -233,7 +234,7 @@ class Forest:
 
     @cached_property
     def by_tree(self) -> np.ndarray:
-        """Nodes tree after tree, and depth after depth, so that children are neighbors."""
+        """Numbers of the nodes by tree, and by depth within a tree, so siblings are adjacent."""
         levels = self.by_depth
         nodes, trees = (
             np.concatenate([self.roots[:0], *(level[i] for level in levels)]) for i in (0, 1)
@@ -249,7 +250,10 @@ class Forest:
 
     @property
     def preorder(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Position of each node in preorder, the size of its subtree, and its depth."""
+        """``(position, size, depth)`` of each node: index in preorder, size of the subtree, and depth.
+
+        Preorder goes tree after tree, parents first, then all of the left subtree.
+        """
         levels = [(nodes, nodes[self.feature[nodes] >= 0]) for nodes, _ in self.by_depth]
         position, size, depth = np.ones((3, self.n_nodes), dtype=np.int32)
         for _, splits in reversed(levels):
@@ -277,20 +281,17 @@ class Forest:
 
     @cached_property
     def bitvectors(self) -> BitVectors | None:
-        """The splits as bit vectors; ``None`` if a tree has more than 64 leaves."""
+        """The splits as bit vectors, for fast scoring; None if a tree has more than 64 leaves."""
         return make_bitvectors(self)
 
     @cached_property
     def traversal(self) -> Traversal | None:
-        """Nodes in the order in which fast scoring reads them, a ``Traversal``.
-
-        None if some splits are by category. Computed once.
-        """
+        """The nodes in an order for fast scoring; None if some splits are by category."""
         return make_traversal(self)
 
     @cached_property
     def of_used_features(self) -> tuple[np.ndarray, "Forest"]:
-        """The features that splits read, and the same trees over these features only."""
+        """``(features, forest)``: indices of features that splits read, and trees over these."""
         used = np.unique(self.feature[~self.is_leaf])
         feature = np.where(self.is_leaf, -1, np.searchsorted(used, self.feature)).astype(np.int32)
         return used, replace(

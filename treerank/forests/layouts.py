@@ -26,7 +26,7 @@ _ALL = np.uint64(2**64 - 1)
 
 
 class BitVectors(NamedTuple):
-    """Splits and leaves of a forest, tree after tree.
+    """Splits and leaves of a forest, tree after tree, for scoring by bit vectors.
 
     A column holds the values that splits compare with their thresholds: a feature whose missing
     values go to one side, or, for a split by category, 0 for documents that go left and 1 for
@@ -87,13 +87,13 @@ def make_bitvectors(forest: Any) -> BitVectors | None:
 
 
 def _bits(begin, end):
-    """Return masks whose bits from ``begin`` to ``end``, exclusive, are 1."""
+    """Return an array of masks; the bits from ``begin`` to ``end`` - 1 of each are 1."""
     ones = np.append(np.uint64(2) ** np.arange(N_BITS, dtype=np.uint64) - np.uint64(1), _ALL)
     return ones[end] & ~ones[begin]
 
 
 class Traversal(NamedTuple):
-    """Nodes of a forest, tree after tree.
+    """Nodes of a forest, tree after tree, for documents that go down a tree together.
 
     A column is a feature whose missing values go to one side. The last column is 0 for all
     documents: leaves compare it with infinity.
@@ -132,9 +132,10 @@ def make_traversal(forest: Any) -> Traversal | None:
 
 
 def column_keys(forest: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Return the key of each column, and the column of each node; leaves have one column more.
+    """Return ``(keys, column)``: the key of each column, and the column of each node.
 
-    A key is twice a feature, plus 1 if missing values go left.
+    A key is twice a feature, plus 1 if missing values go left. Leaves and splits by category have
+    the number behind the last column.
     """
     is_number = ~forest.is_leaf & ~forest.is_by_set
     keys = forest.feature * np.int64(2) + forest.missing_left

@@ -111,7 +111,7 @@ def read_forest(
 
 
 def _content_of(model: Any) -> bytes:
-    """Return the content of the file of a Booster, or of a fitted ranker of an engine."""
+    """Return a Booster, or the model of a fitted ranker of an engine, as the bytes of a file."""
     if has_methods(model, "get_booster"):  # a ranker of XGBoost
         model = model.get_booster()
     if has_methods(model, "save_raw"):
@@ -147,7 +147,7 @@ def _read(document: Any) -> Forest:
 
 
 def _document(content: bytes) -> Any:
-    """Return the content of a file: a text, or the parsed object of JSON or UBJSON."""
+    """Return the content of a file: an object of JSON or UBJSON, or otherwise text."""
     if is_ubjson(content):
         return read_ubjson(content)
     text = content.decode("utf-8")
@@ -155,7 +155,10 @@ def _document(content: bytes) -> Any:
 
 
 def _without_default_names(forest: Forest) -> Forest:
-    """Return a forest without the names that LightGBM and this package give to unnamed columns."""
+    """Return a forest without names if these are "Column_0", ... or "f0", ...
+
+    LightGBM and this package give them to unnamed columns.
+    """
     for stem in ("Column_", "f") if forest.feature_names else ():
         if forest.feature_names == tuple(f"{stem}{i}" for i in range(forest.n_features)):
             return replace(forest, feature_names=None)

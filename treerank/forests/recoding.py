@@ -18,8 +18,9 @@ from treerank.forests.forest import CategorySets, Forest
 def recoded(forest: Forest, columns: Columns, n_features: int) -> Forest:
     """Return the trees for documents of these columns; refuse columns that they cannot read.
 
-    Columns are found by name where both have names, and by position otherwise. A category is found
-    by its value. The trees treat a new category as a missing value.
+    Columns are found by name where both have names, and by position otherwise; there are
+    ``n_features``. A category is found by its value. The trees treat a new category as a missing
+    value.
 
     Examples
     --------
@@ -57,7 +58,10 @@ def recoded(forest: Forest, columns: Columns, n_features: int) -> Forest:
 def _positions(
     forest: Forest, columns: Columns, n_features: int, used: np.ndarray
 ) -> dict[int, int]:
-    """Return the position among the columns of each feature that a split reads."""
+    """Return, for each feature in ``used``, its position among the columns.
+
+    Refuses columns that are missing, or whose name is there twice.
+    """
     names = forest.feature_names
     if names is None or columns.names is None:
         if forest.n_features != n_features:
@@ -79,7 +83,10 @@ def _positions(
 
 
 def _check_kind(forest: Forest, columns: Columns, feature: int, position: int) -> None:
-    """Refuse a column of categories where the trees read numbers, and the reverse."""
+    """Refuse a column of categories where the trees read numbers, and the reverse.
+
+    ``feature`` is its index in the trees, and ``position`` that among the columns.
+    """
     reads_levels, has_levels = feature in (forest.levels or {}), position in columns.categories
     if reads_levels == has_levels or (reads_levels and columns.names is None):
         return  # an array without names holds codes
@@ -91,7 +98,10 @@ def _check_kind(forest: Forest, columns: Columns, feature: int, position: int) -
 
 
 def _codes(old_levels: list[Any], levels: list[Any]) -> np.ndarray:
-    """Return the code of each level in the trees; -1 for a new level."""
+    """Return, for each of ``levels``, its code in the trees, whose categories are ``old_levels``.
+
+    A new category has -1.
+    """
     code_of = {level: code for code, level in enumerate(old_levels)}
     return np.array([code_of.get(level, -1) for level in levels], dtype=np.int64)
 

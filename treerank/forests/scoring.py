@@ -39,14 +39,17 @@ def forest_scores(forest: Forest, X: Any, *, n_threads: int = 1) -> np.ndarray:
 
 
 def scoring_arguments(forest: Forest) -> tuple[Any, ...]:
-    """Return the arrays of a forest that :func:`write_scores` reads."""
+    """Return the arrays of a forest that :func:`write_scores` takes as ``arguments``."""
     layout = tuple(forest.bitvectors or forest.traversal or ())
     sums = forest.tree_output, forest.sum_dtype == "float32"
     return layout, *node_arrays(forest), sums, forest.values, forest.constant
 
 
 def scoring_buffers(forest: Forest) -> tuple[np.ndarray, ...]:
-    """Return arrays that :func:`write_scores` writes to: columns, and the bits of documents."""
+    """Return working memory for :func:`write_scores`, its ``buffers``.
+
+    Each thread needs its own.
+    """
     if forest.bitvectors is not None:
         columns = np.empty((len(forest.bitvectors.feature), _TOGETHER))
         return columns, np.empty(_TOGETHER, dtype=np.uint64)
@@ -76,7 +79,10 @@ def write_scores(
 
 
 def forest_leaves(forest: Forest, X: Any, *, n_threads: int = 1) -> np.ndarray:
-    """Return the node (int32) that each document reaches in each tree, row by row."""
+    """Return the leaf that each document reaches in each tree.
+
+    It is the number of the node, as int32 of shape (n_documents, n_trees).
+    """
     forest, X = _of_used_columns(forest, X)
     leaves = np.empty((X.shape[0], forest.n_trees), dtype=np.int32)
     nodes, sets = node_arrays(forest)
@@ -97,7 +103,10 @@ def check_width(forest: Forest, X: Any) -> None:
 
 
 def _of_used_columns(forest: Forest, X: Any) -> tuple[Forest, Any]:
-    """Check the columns of X; of a sparse matrix, which may be very wide, select the used ones."""
+    """Return ``(forest, X)``; a sparse matrix, which may be wide, is reduced to the used columns.
+
+    Refuses X of another number of columns than the forest has features.
+    """
     check_width(forest, X)
     if not issparse(X):
         return forest, X
@@ -114,13 +123,16 @@ def doubles(X: Any, begin: int, end: int) -> np.ndarray:
 def for_blocks(
     work: Callable[[int, int], None], n_rows: int, n_threads: int, few: int = _FEW
 ) -> None:
-    """Call ``work(begin, end)`` for all blocks of rows, by threads if more than ``few`` rows."""
+    """Call ``work(begin, end)`` for blocks of 512 rows, by threads if more than ``few`` rows."""
     ends = [*range(0, n_rows, _BLOCK), n_rows]
     in_threads(n_threads if n_rows > few else 1, work, ends[:-1], ends[1:])
 
 
 def node_arrays(forest: Forest) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-    """Return the arrays of nodes and of category sets that kernels read; empty without sets."""
+    """Return ``(nodes, sets)``: tuples of the arrays of nodes and of category sets, for kernels.
+
+    The arrays of sets are empty if the forest has none.
+    """
     splits = forest.feature, forest.threshold, forest.left, forest.right, forest.missing_left
     nodes, sets = (forest.roots, *splits, forest.missing_up_to), forest.categories
     if sets is None:
@@ -131,7 +143,7 @@ def node_arrays(forest: Forest) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
 
 @njit(error_model="numpy", nogil=True)
 def goes_left(value: float, node: int, nodes: tuple[Any, ...], sets: tuple[Any, ...]) -> bool:
-    """Return whether a value goes left at a split."""
+    """Return whether ``value`` goes left at the split ``node``; see :func:`node_arrays`."""
     _, _, threshold, _, _, missing_left, missing_up_to = nodes
     by_set = len(sets[0]) > 0 and sets[0][node] >= 0
     if value != value or (abs(value) <= missing_up_to and not (by_set and sets[3] < 2)):
@@ -143,7 +155,7 @@ def goes_left(value: float, node: int, nodes: tuple[Any, ...], sets: tuple[Any, 
 
 @register_jitable(error_model="numpy")
 def _leaf(x, tree, nodes, sets):
-    """Return the leaf of one document in one tree."""
+    """Return the leaf that the document ``x`` reaches in a tree; see :func:`node_arrays`."""
     roots, feature, _, left, right, _, _ = nodes
     node = roots[tree]
     while feature[node] >= 0:
@@ -246,13 +258,18 @@ def _go_down(reached, first, columns, column, threshold, child):
 
 @register_jitable(error_model="numpy")
 def lowest_bit(mask: Any) -> Any:
-    """Return the index of the lowest bit of a mask that is 1; any index for an empty mask."""
+    """Return the index of the lowest bit of a mask that is 1; meaningless for an empty mask."""
     return _BIT_INDEX[((mask & (~mask + _ONE)) * _DE_BRUIJN) >> _SHIFT]
 
 
 @register_jitable(error_model="numpy")
 def _fill_columns(X, of_columns, nodes, sets, columns):
-    """Write the columns that splits compare, missing values as numbers that go to their side."""
+    """Fill ``columns``, of shape (n_columns, n), with the values that splits compare.
+
+    A missing value becomes -inf if it goes left, otherwise NaN. A column of a split by category is
+    0 for documents that go left, and 1 for others. ``of_columns`` are the first three arrays of the
+    layout.
+    """
     feature, missing_left, set_node = of_columns
     up_to = nodes[6]
     for k in range(len(feature)):

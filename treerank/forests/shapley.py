@@ -64,7 +64,7 @@ def margin_parts(forest: Forest, X_a: Any, X_b: Any, *, n_threads: int = 1) -> n
 
 @cache
 def _shares(most: int) -> np.ndarray:
-    """Return (u - 1)! v! / (u + v)! for all u and v up to a number of features; 0 for u = 0."""
+    """Return (u - 1)! v! / (u + v)! at [u, v], for u and v from 0 to ``most``; 0 for u = 0."""
     n = np.arange(most + 1.0)
     shares = np.zeros((most + 1, most + 1))
     shares[1:] = np.exp(betaln(n[1:, None], n + 1)) if most > 40 else beta(n[1:, None], n + 1)
@@ -72,7 +72,10 @@ def _shares(most: int) -> np.ndarray:
 
 
 def _columns(X: np.ndarray, first: int, n: int) -> np.ndarray:
-    """Return ``n`` rows, or a single row ``n`` times, as 64 columns padded with zeros."""
+    """Return ``n`` rows from ``first`` on as columns, of shape (n_features, 64), padded with 0.
+
+    A single row is repeated ``n`` times.
+    """
     columns = np.zeros((X.shape[1], _LANES))
     columns[:, :n] = X[first : first + n].T if len(X) > 1 else X.T
     return columns
@@ -80,7 +83,10 @@ def _columns(X: np.ndarray, first: int, n: int) -> np.ndarray:
 
 @njit(error_model="numpy", nogil=True)
 def _parts(n, A, B, nodes, sets, values, shares, bits, depth):
-    """Return the parts of up to 64 pairs, of shape (n_features, 64)."""
+    """Return the contributions of features for ``n`` pairs, at most 64, of shape (n_features, 64).
+
+    ``A`` and ``B`` are the documents as columns; ``shares`` are those of :func:`_shares`.
+    """
     parts = np.zeros(A.shape)
     masks = np.zeros((depth + 1, 7), dtype=np.uint64)
     masks[0, _A_FITS] = masks[0, _B_FITS] = _ALL
@@ -94,7 +100,7 @@ def _parts(n, A, B, nodes, sets, values, shares, bits, depth):
 
 @njit(error_model="numpy", nogil=True)
 def _walk(root, A, B, nodes, sets, values, shares, bits, state, sums, parts):
-    """Add the parts of one tree.
+    """Add the contributions in one tree to ``parts``.
 
     Rows of ``sums`` are alternately gains and losses: of the subtree that was walked last, and in
     earlier rows of left subtrees whose right siblings were not walked yet.
@@ -141,7 +147,7 @@ def _walk(root, A, B, nodes, sets, values, shares, bits, state, sums, parts):
 
 @register_jitable(error_model="numpy")
 def _find_up_to(columns, f, limit, missing_left, bits):
-    """Return the mask of the values of a feature that go left at a split by a threshold."""
+    """Return the mask of the pairs whose feature ``f`` goes left at the threshold ``limit``."""
     mask = _NONE
     if missing_left:
         for i in range(_LANES):
@@ -154,7 +160,7 @@ def _find_up_to(columns, f, limit, missing_left, bits):
 
 @register_jitable(error_model="numpy")
 def _find_left(columns, f, node, nodes, sets, bits):
-    """Return the mask of the values of a feature that go left at a split of any kind."""
+    """Return the mask of the pairs whose feature ``f`` goes left at a split of any kind."""
     mask = _NONE
     for i in range(_LANES):
         mask |= bits[i] if goes_left(columns[f, i], node, nodes, sets) else _NONE
@@ -163,7 +169,10 @@ def _find_left(columns, f, node, nodes, sets, bits):
 
 @njit(error_model="numpy", nogil=True)
 def _step(level, f, a_goes, b_goes, masks, path, last):
-    """Step to a child, to which the documents of two masks go."""
+    """Step to a child along feature ``f``; set the masks and numbers of its ``level``.
+
+    ``a_goes`` and ``b_goes`` are masks of the pairs whose first and second document go there.
+    """
     before = last[f]
     path[level, _FEATURE], path[level, _BEFORE], last[f] = f, before, level
     a_fits, b_fits = masks[before, _A_FITS], masks[before, _B_FITS]
@@ -176,7 +185,10 @@ def _step(level, f, a_goes, b_goes, masks, path, last):
 
 @register_jitable(error_model="numpy")
 def _set_sums(level, value, masks, shares, row, sums):
-    """Write the gain of a leaf for each feature by a alone, and its loss for each by b alone."""
+    """Write the gain of a leaf for each feature that only a follows, and its loss for b, by pair.
+
+    They are rows ``row`` and ``row + 1`` of ``sums``; ``value`` is that of the leaf.
+    """
     for i in range(_LANES):
         sums[row, i] = 0.0
     for i in range(_LANES):
@@ -195,7 +207,10 @@ def _set_sums(level, value, masks, shares, row, sums):
 
 @njit(error_model="numpy", nogil=True)
 def _add(by_a, by_b, row, sums, bits, f, parts):
-    """Add to the parts of a feature the gains of pairs by a, and subtract the losses of others."""
+    """Add gains to the contributions of feature ``f`` for the pairs in the mask ``by_a``.
+
+    Subtract losses for the pairs in ``by_b``. Both are rows of ``sums`` from ``row`` on.
+    """
     if by_a | by_b:
         for i in range(_LANES):
             gain = sums[row, i] if by_a & bits[i] else 0.0

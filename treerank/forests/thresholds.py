@@ -7,9 +7,10 @@ LIGHTGBM_ZERO = float(np.float32(1e-35))
 
 
 def below_in_single(thresholds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the largest doubles that are below floats once rounded, and where there is none.
+    """Return ``(largest, never)`` for thresholds t: the largest doubles x with float32(x) < t.
 
-    Nothing is below minus infinity, for which the first result is infinity.
+    ``never`` is a mask of the thresholds of minus infinity, below which nothing is; ``largest`` is
+    infinity there.
 
     Examples
     --------
@@ -30,7 +31,7 @@ def below_in_single(thresholds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def up_to_in_single(thresholds: np.ndarray) -> np.ndarray:
-    """Return the largest doubles that are at most ``thresholds`` once rounded to single precision.
+    """Return the largest doubles x with float32(x) <= t, for thresholds t.
 
     Examples
     --------

@@ -36,7 +36,7 @@ _FEWEST = 4
 
 
 class Peaks(NamedTuple):
-    """Boundaries in a list of scores.
+    """Boundaries between classes in a list of scores.
 
     Attributes
     ----------
@@ -141,7 +141,9 @@ def boundaries(ranker: Scored, X: Any, n_classes: Count | None = None) -> Bounda
 
 
 def find_peaks_of_r(scores: ArrayLike, *, n_classes: int | None = None) -> Peaks:
-    """Return the boundaries of a list of scores in any order.
+    """Return the boundaries between classes in a list of scores, which may be in any order.
+
+    ``n_classes`` is as in :func:`boundaries`.
 
     Examples
     --------
@@ -177,7 +179,12 @@ def find_peaks_of_r(scores: ArrayLike, *, n_classes: int | None = None) -> Peaks
 
 
 def _peaks(logarithm, cuts, span):
-    """Return positions of all peaks, each at the nearest cut, and their logarithmic heights."""
+    """Return ``(positions, heights)`` of the peaks of a smoothed curve.
+
+    ``logarithm`` is the logarithm of the curve, ``cuts`` are the positions at which a list may be
+    cut, and ``span`` is the number of positions over which the curve is smoothed. Each peak is
+    moved to the nearest cut; of two at one cut, the higher one counts. Heights are logarithms, too.
+    """
     peaks, properties = find_peaks(logarithm, prominence=0)
     if len(cuts) == 0 or len(peaks) == 0:
         return np.empty(0, dtype=np.int64), np.empty(0)
@@ -193,6 +200,9 @@ def _peaks(logarithm, cuts, span):
 
 
 def _thresholds(falling, positions):
-    """Return the thresholds, ascending: in the middle of a gap, and above its lower score."""
+    """Return the threshold of each boundary, ascending, in the middle of the gap of scores.
+
+    ``falling`` are the sorted scores. A threshold is above the lower of the two scores.
+    """
     upper, lower = falling[positions - 1], falling[positions]
     return np.maximum(upper / 2 + lower / 2, np.nextafter(lower, np.inf))[::-1]

@@ -155,7 +155,7 @@ def _thinned(X):
 
 
 def _summary(column):
-    """Return the share of missing values and the number of distinct present values."""
+    """Return ``(share of missing values, number of distinct other values)`` of a column."""
     present = column[~np.isnan(column)]
     return 1 - len(present) / len(column), len(np.unique(present))
 

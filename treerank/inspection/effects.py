@@ -155,7 +155,10 @@ def effect(
 
 
 def _grid(present, values):
-    """Return the given values in ascending order, or quantiles of the values that are present."""
+    """Return the values of a grid in ascending order.
+
+    ``values`` is the given values, or a number of quantiles of the values in ``present``.
+    """
     if not isinstance(values, int | np.integer):
         return np.unique(check_column("values", values))
     check_count("values", values, at_least=2, at_most=_MOST_VALUES)
@@ -166,7 +169,11 @@ def _grid(present, values):
 
 
 def _ranks(scores, groups, rows, by_value):
-    """Return the rank of each sampled document in its query, by value; ties count half."""
+    """Return the rank of each sampled document in its query, of shape (n_values, n_sampled).
+
+    ``by_value`` has the document's score at each value of the feature; the others keep their
+    ``scores``. ``rows`` are the sampled documents. Ties count half.
+    """
     ranks = np.empty(by_value.shape)
     codes = groups.codes[rows]
     for q in np.unique(codes):

@@ -69,7 +69,7 @@ class Importances(Shown):
 
     @property
     def order(self) -> np.ndarray:
-        """Numbers of the groups, most important first."""
+        """Indices of the groups, most important first."""
         return np.argsort(-self.means, kind="stable")
 
     def interval(self, group: int, *, level: float = 0.95, random_state: int = 0) -> Interval:
@@ -177,7 +177,7 @@ def permutation_importance(
 
 
 def column_of(ranker: Ranker, feature: str | int) -> int:
-    """Return the column number of a feature, given by name or number.
+    """Return the index of a feature's column, given by name or index; refuse unknown ones.
 
     Examples
     --------
@@ -195,7 +195,10 @@ def column_of(ranker: Ranker, feature: str | int) -> int:
 
 
 def _columns_by_name(ranker, groups):
-    """Return the column numbers of the features of each group."""
+    """Return the column indices of the features of each group, by name of the group.
+
+    None is a group for each feature.
+    """
     if groups is None:
         return {name: [j] for j, name in enumerate(shown_names(ranker))}
     for name, features in groups.items():
@@ -214,7 +217,10 @@ def _shuffled(queries, shuffle, rng):
 
 
 def _permuted(X, order, columns):
-    """Return a copy of X in which some columns are taken from the rows in ``order``."""
+    """Return a copy of X in which the columns with these indices are taken from other rows.
+
+    Row ``i`` gets their values from row ``order[i]``.
+    """
     if not issparse(X):
         changed = X.copy()
         changed[:, columns] = X[order[:, None], columns]

@@ -125,6 +125,20 @@ def calibration_curve(
 def _interval(share, n, won, bin_of, codes):
     """Return 95 % Wilson intervals of the shares of bins, clustered by query.
 
+    Parameters
+    ----------
+    share, n : ndarray of shape (n_bins,)
+        Share of pairs that are won, and number of pairs.
+    won, bin_of, codes : ndarray of shape (n_pairs,)
+        Outcome, bin and query number of each pair.
+
+    Returns
+    -------
+    ndarray of shape (2, n_bins)
+        Lower and upper ends.
+
+    Notes
+    -----
     Pairs of a query are correlated. So n is replaced by the effective sample size: the number of
     independent pairs whose shares would vary as much as the shares do between queries. If all pairs
     of a bin are won, or none is, a query counts as one pair.
@@ -148,7 +162,9 @@ def _interval(share, n, won, bin_of, codes):
 def drawn_pairs(
     y: np.ndarray, groups: QueryGroups, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Draw random pairs of different labels within queries, each in a random order.
+    """Return ``(i, j)``: rows of random pairs of different labels within queries.
+
+    200,000 pairs are drawn, each in a random order; those of equal labels are dropped.
 
     Examples
     --------

@@ -187,7 +187,11 @@ def slices(
 
 
 def _compared(name, text, inside, outside):
-    """Return a slice with its unadjusted p-value by Welch's t-test."""
+    """Return a :class:`Slice` with its unadjusted p-value by Welch's t-test.
+
+    ``inside`` and ``outside`` are the values of the queries in the slice and of the others,
+    ``name`` is that of the column, and ``text`` describes its values. Constant values have p = 1.
+    """
     mean, gap = float(inside.mean()), float(inside.mean() - outside.mean())
     errors = [part.var(ddof=1) / len(part) for part in (inside, outside)]
     error = np.sqrt(sum(errors))
@@ -201,7 +205,7 @@ def _compared(name, text, inside, outside):
 
 
 def _by_query(name, column, groups):
-    """Return one value per query: the mean of numbers, or the first text."""
+    """Return one value per query: the mean of numbers, or the text of the first document."""
     values = np.asarray(column)
     if values.shape != (groups.n_documents,):
         raise ValueError(
@@ -218,7 +222,11 @@ def _by_query(name, column, groups):
 
 
 def _parts(column: np.ndarray, n_bins: int, at_least: int) -> Iterator[tuple[str, np.ndarray]]:
-    """Yield the name and the mask of each slice of the queries; rare texts are dropped."""
+    """Yield ``(name, mask)`` of each slice of the queries by a column.
+
+    Slices are texts that ``at_least`` queries have, distinct numbers if they are few, or else
+    ``n_bins`` ranges of numbers, and missing values.
+    """
     if column.dtype.kind != "f":
         texts = [str(value) for value in column]
         names, codes, counts = np.unique(texts, return_inverse=True, return_counts=True)

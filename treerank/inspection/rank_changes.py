@@ -111,7 +111,11 @@ def costly_rank_changes(
 def _pairs_by_query(
     y: np.ndarray, scores: np.ndarray, groups: QueryGroups, metric: NDCG, most: int
 ) -> Iterator[tuple[np.ndarray, ...]]:
-    """Yield rows above, rows below, query and cost of the costliest pairs of each query."""
+    """Yield ``(above, below, query, cost)`` of the costliest pairs of each query, at most ``most``.
+
+    They are arrays: rows of the two documents, the number of the query, and the gain in NDCG by a
+    swap.
+    """
     gains = metric.gains(y)
     ideal = metric.ideal_of(groups.sorted(gains), groups)
     best_first = np.lexsort((-scores, groups.codes))

@@ -104,7 +104,7 @@ def _unit_vectors(vectors: ArrayLike, n_candidates: int) -> np.ndarray:
 
 
 def _limits(at_most: int | Mapping[int, int] | None, k: int) -> np.ndarray:
-    """Return the cap on documents of one group up to each position."""
+    """Return the largest number of documents of one group up to each of ``k`` positions."""
     limits = np.full(k, _ANY)
     if at_most is None:
         return limits
@@ -117,7 +117,11 @@ def _limits(at_most: int | Mapping[int, int] | None, k: int) -> np.ndarray:
 
 @njit
 def _by_groups(relevance, codes, limits, trade_off):
-    """Choose greedily by xQuAD over groups; ``limits`` has one cap per position."""
+    """Return the rows chosen greedily by xQuAD over groups, one for each entry of ``limits``.
+
+    ``codes`` are numbers of groups, and ``limits`` the largest number of documents of a group up to
+    each position. The result is shorter if no document is allowed.
+    """
     n_shown = np.zeros(codes.max() + 1, dtype=np.int64)
     uncovered = np.ones(codes.max() + 1)
     chosen = np.empty(len(limits), dtype=np.int64)
@@ -140,7 +144,7 @@ def _by_groups(relevance, codes, limits, trade_off):
 
 @njit(fastmath={"contract"})
 def _by_vectors(relevance, vectors, k, trade_off):
-    """Choose by the largest cosine to what has been chosen."""
+    """Return ``k`` rows chosen greedily by maximal marginal relevance; vectors have length 1."""
     likeness = np.full(len(relevance), -np.inf)
     chosen = np.empty(k, dtype=np.int64)
     is_free = np.ones(len(relevance), dtype=np.bool_)

@@ -89,7 +89,9 @@ def fuse(
 def reciprocal_ranks(
     columns: Mapping[str, np.ndarray], groups: QueryGroups, k: float | None = None
 ) -> dict[str, np.ndarray]:
-    """Return ``1 / (k + rank)`` by retriever; ``None`` chooses k by the lists of each query.
+    """Return ``1 / (k + rank)`` of each document by retriever; 0 if it was not found (NaN).
+
+    With ``k=None``, it is a fifth of the longest list of the query, at most 60.
 
     Examples
     --------

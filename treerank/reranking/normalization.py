@@ -57,7 +57,10 @@ def _elasticsearch_min_max(scores: np.ndarray) -> np.ndarray:
 
 
 def _range_in_java(scores: np.ndarray) -> tuple[np.float32, np.float32]:
-    """Return the smallest and the largest score as the engines find them."""
+    """Return ``(smallest, largest)`` score in single precision, as the engines find them.
+
+    The largest is at least the smallest number above 0.
+    """
     singles = scores.astype(np.float32)
     return singles.min(), max(singles.max(), np.finfo(np.float32).smallest_subnormal)
 
@@ -138,7 +141,10 @@ def normalize_scores(
 def normalized_by_query(
     scores: np.ndarray, groups: QueryGroups, method: str, engine: str | None = None
 ) -> np.ndarray:
-    """Return scores normalized within each query, by a method of ``NORMALIZATIONS`` or an engine.
+    """Return scores normalized within each query; NaN, a document that was not found, becomes 0.
+
+    ``method`` is a name of ``NORMALIZATIONS``; with ``engine``, it is that of the engine. By
+    "z_score", documents that were not found get the lowest value of the query.
 
     Examples
     --------
@@ -158,7 +164,7 @@ def normalized_by_query(
 
 
 def check_scores(name: str, values: ArrayLike) -> np.ndarray:
-    """Return the scores of a retriever, which may be NaN, as float64; refuse enormous ones.
+    """Return the scores of a retriever as float64, which may be NaN; refuse sizes above 1e150.
 
     Examples
     --------
@@ -173,7 +179,7 @@ def check_scores(name: str, values: ArrayLike) -> np.ndarray:
 
 
 def refuse_foreign(name: str, scores: np.ndarray, engine: str) -> None:
-    """Refuse scores of a retriever that no query of a search engine can have.
+    """Refuse scores that no query of an engine has: negative ones, and larger than float32.
 
     Examples
     --------

@@ -38,7 +38,7 @@ class SampledLists(NamedTuple):
     Attributes
     ----------
     row : ndarray of int
-        Row of the document.
+        Row of the document in the scores.
     position : ndarray of int
         Position in its list, from 1.
     propensity : ndarray of float
@@ -120,7 +120,10 @@ def sample_lists(
 
 
 def _logits(scores: np.ndarray, temperature: float) -> np.ndarray:
-    """Return scores over the temperature, from 0, with gaps limited to ``_CERTAIN``."""
+    """Return scores divided by the temperature, shifted so that the lowest is 0.
+
+    Gaps between neighboring scores are limited to 800, beyond which the order is certain.
+    """
     order = np.argsort(scores, kind="stable")
     with np.errstate(over="ignore"):
         gaps = np.minimum(np.diff(scores[order]) / temperature, _CERTAIN)
@@ -130,7 +133,9 @@ def _logits(scores: np.ndarray, temperature: float) -> np.ndarray:
 
 
 def position_probabilities(logits: np.ndarray, k: int) -> np.ndarray:
-    """Return the probability that each document is drawn at each of the first k positions.
+    """Return the probability that each document is drawn at each of the first ``k`` positions.
+
+    It is of shape (n_documents, k).
 
     Examples
     --------
@@ -146,7 +151,7 @@ def position_probabilities(logits: np.ndarray, k: int) -> np.ndarray:
 
 @njit
 def _position_probabilities(logits, times, k):
-    """Integrate over log arrival times by the trapezoidal rule."""
+    """Return the same by the trapezoidal rule over log arrival times ``times``, unclipped."""
     n = len(logits)
     total = np.zeros((n, k))
     later = np.zeros((n + 1, k))

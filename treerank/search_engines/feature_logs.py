@@ -41,7 +41,10 @@ class FeatureLog(RankingData):
     unlogged: Qrels = NO_JUDGMENTS
 
     def unjoined(self) -> dict[str, np.ndarray]:
-        """Return a table of documents that are only in the log, or only in the judgments."""
+        """Return a table of documents that are only in the log, or only in the judgments.
+
+        Its columns are "query", "document" and "only_in", which is "log" or "judgments".
+        """
         unjudged, unlogged = np.isnan(self.y), self.unlogged
         only_in = ["log"] * int(unjudged.sum()) + ["judgments"] * len(unlogged.y)
         return {
@@ -148,7 +151,7 @@ def read_feature_log(
 
 
 def _answers(source: Any, queries: Sequence[Any] | None) -> tuple[list[Any], list[str]]:
-    """Return the responses of a source, and the query of each."""
+    """Return ``(responses, queries)``: the responses of a source, and the query of each."""
     if isinstance(source, Mapping) and isinstance(source.get("responses"), list):
         source = source["responses"]
     if isinstance(source, Mapping) and is_answer(source):
@@ -167,7 +170,7 @@ def _answers(source: Any, queries: Sequence[Any] | None) -> tuple[list[Any], lis
 
 
 def _repeated(answer: Any) -> str:
-    """Return the query in the header of Solr's response."""
+    """Return the query that the header of Solr's response repeats; refuse other responses."""
     header = answer.get("responseHeader", {}) if isinstance(answer, Mapping) else {}
     query = header.get("params", {}).get("q")
     if not isinstance(query, str):
@@ -177,7 +180,10 @@ def _repeated(answer: Any) -> str:
 
 
 def _feature_set(features: Any) -> dict[str, float] | None:
-    """Return the names of a feature set, with the defaults that a sparse log omits."""
+    """Return the names of a feature set with their defaults, which sparse logs leave out; or None.
+
+    ``features`` are names, whose default is 0, or the path of a JSON file of a feature set.
+    """
     if features is None:
         return None
     if not isinstance(features, str | Path):
@@ -199,7 +205,11 @@ def _feature_set(features: Any) -> dict[str, float] | None:
 
 
 def _matrix(rows: list[LoggedDocument], defaults: dict[str, float] | None, prefix: str) -> pa.Table:
-    """Return the features as a table; all documents must have the same feature set."""
+    """Return the features of logged documents as a table; ``prefix`` begins messages.
+
+    ``defaults`` are those of the feature set by name; None takes all names in the log. Refuses a
+    document with other features.
+    """
     if defaults is None:
         defaults = dict.fromkeys((name for row in rows for name in row.features), 0.0)
     for row in rows:
@@ -219,7 +229,10 @@ def _matrix(rows: list[LoggedDocument], defaults: dict[str, float] | None, prefi
 
 
 def _joined(X: pa.Table, qid: np.ndarray, ids: np.ndarray, judgments: Qrels) -> FeatureLog:
-    """Join the log with judgments; warn of judgments of documents that are not in the log."""
+    """Return the log with the labels of its documents, NaN if not judged.
+
+    Warns of judgments of documents that are not in the log, and refuses judgments of such alone.
+    """
     y = judgments.labels_of(qid, ids, unjudged=np.nan)
     logged, pairs = set(pairs_of(qid, ids)), pairs_of(judgments.qid, judgments.doc_ids)
     alone = np.array([pair not in logged for pair in pairs], dtype=bool)

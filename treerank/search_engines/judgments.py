@@ -116,7 +116,10 @@ def read_judgments(
 
 
 def json_of(path: str | Path) -> Any:
-    """Return the value in a JSON file, or the list of values in a JSON Lines file."""
+    """Return the value in a JSON file, or the list of values in a JSON Lines file.
+
+    Refuses anything else.
+    """
     text = _text(path)
     try:
         try:
@@ -139,7 +142,7 @@ def _text(path: str | Path) -> str:
 
 
 def _row(triple: tuple[Any, Any, Any]) -> tuple[str, str, float] | None:
-    """Return query, document and label, or None for an unjudged document."""
+    """Return ``(query, document, label)``, two texts and a number, or None if unjudged."""
     query, document, rating = (x.strip() if isinstance(x, str) else x for x in triple)
     if rating in (None, ""):
         return None
@@ -152,7 +155,10 @@ def _row(triple: tuple[Any, Any, Any]) -> tuple[str, str, float] | None:
 
 
 def _has(path: str | Path, pattern: re.Pattern[bytes], n_lines: int) -> bool:
-    """Return whether one of the first lines of a file matches a pattern."""
+    """Tell whether one of the first ``n_lines`` lines of a file matches a pattern.
+
+    A pipe has none.
+    """
     if not is_regular_file(path):  # a pipe is read only once
         return False
     with open_text(path) as text:
@@ -171,7 +177,10 @@ def _of_lines(text: str) -> Triples:
 
 
 def _of_table(text, delimiter, query, document, label):
-    """Yield query, document and rating for each judge of each row."""
+    """Yield (query, document, rating) for each row of a CSV text and each of its label columns.
+
+    ``query``, ``document`` and ``label`` are names of columns, or None to find them by usual names.
+    """
     rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     names = [name.strip() for name in next(rows, [])]
     cells = [row for row in rows if row]
@@ -211,7 +220,11 @@ def _is_behavior_or_computed(name: str) -> bool:
 
 
 def _check_judges(names: list[str], judges: list[int], rows: list[list[str]]) -> None:
-    """Check that all columns are judges, in a file without a column named like a label."""
+    """Refuse columns as judges whose cells are not whole numbers from 0 to 10.
+
+    ``judges`` are column indices of a file without a column named like a label. Refuses columns
+    named like user behavior or scores, too.
+    """
     for column in judges:
         for row in rows:
             if row[column].strip() and not _GRADE.fullmatch(row[column]):
@@ -271,7 +284,10 @@ def _of_json(value: Any) -> Triples:
 
 
 def _of_pairs(outer: str, query: str, inner: str, document: str, value: Any) -> Triples:
-    """Yield the ratings of each query; the arguments are the keys of the format."""
+    """Yield (query, document, rating) of a JSON object whose arguments are the keys of its format.
+
+    ``value[outer]`` is a list of queries, and ``inner`` the key of the ratings of each.
+    """
     for item in value[outer]:
         for rating in item[inner]:
             yield item[query], (item | rating)[document], rating["rating"]
@@ -292,7 +308,10 @@ def _of_rre_query(placeholders: dict[str, Any], judged: dict[str, Any]) -> Tripl
 
 
 def _of_queries(value: dict[str, Any]) -> Triples:
-    """Yield the judgments of queries of Quepid, or of RRE, where topics and groups nest them."""
+    """Yield (query, document, rating) of a JSON object of Quepid or of RRE.
+
+    Topics and query groups of RRE, which nest queries, are read recursively.
+    """
     for part in (*value.get("topics", ()), *value.get("query_groups", ())):
         yield from _of_queries(part)
     judged = value.get("relevant_documents", {})

@@ -54,7 +54,7 @@ class Candidates(RankingData):
     unretrieved: Qrels = NO_JUDGMENTS
 
     def take(self, rows: ArrayLike) -> Self:
-        """Return some documents, by their row numbers or by a mask."""
+        """Return some documents, by row numbers or a mask, and the judgments of their queries."""
         taken = super().take(rows)
         kept = np.isin(np.asarray(self.unretrieved.qid), np.asarray(taken.qid))
         unretrieved = Qrels(*(np.asarray(column)[kept] for column in self.unretrieved))
@@ -210,7 +210,7 @@ def runs_as_features(
 
 
 def _check_name(name: str) -> None:
-    """Refuse a name of a run that is, or looks like, the name of another column."""
+    """Refuse a name of a run that is, or ends like, the name of another column."""
     if name == _FUSED or name.rpartition(".")[2] in ("min_max", "reciprocal_rank"):
         raise ValueError(
             "runs must have names that no other column has, so neither 'rrf' nor one that ends in "
@@ -219,7 +219,11 @@ def _check_name(name: str) -> None:
 
 
 def _run_of(name: str, run: Any, is_distance: bool) -> TrecRun:
-    """Return a run with scores of which higher is better."""
+    """Return the run ``name`` with scores of which higher is better.
+
+    ``run`` is the argument of the user. Scores that are distances are negated. Refuses missing
+    scores.
+    """
     if isinstance(run, str | Path):
         run = read_trec_run(run)
     elif isinstance(run, Mapping):
@@ -247,7 +251,10 @@ def _run_of(name: str, run: Any, is_distance: bool) -> TrecRun:
 
 
 def _run_of_lists(name: str, lists: Mapping[Any, Any]) -> TrecRun:
-    """Return the run of ``{query: {document: score}}`` or ``{query: [document, ...]}``."""
+    """Return the run of ``{query: {document: score}}`` or ``{query: [document, ...]}``.
+
+    Documents of a list have the scores -1, -2, -3 and so on.
+    """
     rows = list[tuple[Any, Any, Any]]()
     for query, ranking in lists.items():
         if isinstance(ranking, Mapping):
@@ -276,7 +283,10 @@ def _refuse_duplicate(name: str, run: TrecRun) -> None:
 
 
 def _warn_of_order(name: str, run: TrecRun, is_distance: bool) -> None:
-    """Warn of lists from the worst score to the best, and of scores that are all equal."""
+    """Warn of lists that all begin with the worst score, and of scores that are all equal.
+
+    ``is_distance`` tells whether the user said that smaller is better.
+    """
     groups = QueryGroups.from_qid(run.qid)
     order = groups.order  # query by query, and in the order of the list
     is_same_query = np.diff(groups.codes[order]) == 0
@@ -295,7 +305,7 @@ def _warn_of_order(name: str, run: TrecRun, is_distance: bool) -> None:
 
 
 def _qrels_of(judgments: Any) -> Qrels:
-    """Return judgments as users pass them."""
+    """Return judgments as Qrels, of Qrels, a path, ``{query: {document: label}}`` or None."""
     if judgments is None:
         return NO_JUDGMENTS
     if isinstance(judgments, str | Path):
@@ -320,7 +330,7 @@ def _qrels_of(judgments: Any) -> Qrels:
 
 
 def _triples(judgments: Mapping[Any, Any]) -> Iterator[tuple[Any, Any, Any]]:
-    """Yield query, document and label of ``{query: {document: label}}``."""
+    """Yield (query, document, label) of ``{query: {document: label}}``."""
     for query, labels in judgments.items():
         if not isinstance(labels, Mapping):
             raise TypeError(
@@ -333,7 +343,12 @@ def _triples(judgments: Mapping[Any, Any]) -> Iterator[tuple[Any, Any, Any]]:
 def _joined(
     qrels: Qrels, pairs: list[tuple[str, str]], unjudged: float
 ) -> tuple[np.ndarray, Qrels]:
-    """Return the label of each candidate, and the judgments of documents that are none."""
+    """Return ``(labels, rest)``: the label of each candidate, and the judgments of other documents.
+
+    ``pairs`` are (query, document) of the candidates; those that are not judged have the label
+    ``unjudged``. Warns of relevant documents that no run holds, and refuses judgments of such
+    alone.
+    """
     qid, documents = zip(*pairs, strict=True)
     y = qrels.labels_of(qid, documents, unjudged=unjudged)
     judged, candidates = pairs_of(qrels.qid, qrels.doc_ids), set(pairs)

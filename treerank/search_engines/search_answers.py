@@ -24,10 +24,18 @@ _VESPA = ("matchfeatures", "summaryfeatures", "rankfeatures")
 
 
 class LoggedDocument(NamedTuple):
-    """Features of a document by name; NaN is a missing value.
+    """Features of a document that a search engine has logged.
 
-    Either all features of the set are named (``is_whole``), or those that are not have the default
-    of the feature (``is_sparse``), or they are missing.
+    Attributes
+    ----------
+    document : str
+        Id of the document.
+    features : dict from str to float
+        Features by name; NaN is a missing value.
+    is_whole : bool
+        Whether all features of the set are named.
+    is_sparse : bool
+        Whether features that are not named have their default; otherwise they are missing.
     """
 
     document: str
@@ -39,7 +47,19 @@ class LoggedDocument(NamedTuple):
 def logged_documents(
     answer: Any, entry: str | None, document: str | None, names: Sequence[str] | None
 ) -> Iterator[LoggedDocument | None]:
-    """Yield the documents of a response; None for a document without features."""
+    """Yield the documents of a response; None for a document without features.
+
+    Parameters
+    ----------
+    answer : mapping
+        The response, as parsed JSON.
+    entry : str or None
+        Name of the log, if documents have several.
+    document : str or None
+        Field with the document's id; None is the engine's own id.
+    names : sequence of str or None
+        Names of the features of plain lists, as eland returns them.
+    """
     if not isinstance(answer, Mapping):
         raise ValueError(f"a response must be a JSON object; got {quote(answer)}.")
     kind = next((kind for kind in _ENGINES if isinstance(answer.get(kind), Mapping)), None)
@@ -139,14 +159,20 @@ _ENGINES = {"hits": ("hits", _of_hits), "response": ("docs", _of_docs), "root": 
 
 
 def _chosen(logs, entry):
-    """Return the log of a name, or the only one; None if there is none."""
+    """Return the log named ``entry``, or the only one; None if there is none.
+
+    Refuses several logs without a name.
+    """
     if entry is None and len(logs) > 1:
         raise ValueError(f"entry must name one of the logs {quote([*logs])}; got None.")
     return logs.get(entry) if entry is not None else next(iter(logs.values()), None)
 
 
 def _document(name, features, is_whole=True, is_sparse=False):
-    """Return a document with its features as numbers."""
+    """Return a :class:`LoggedDocument`, with features as numbers; None stays None.
+
+    ``name`` is its id.
+    """
     if features is None:
         return None
     if isinstance(name, bool) or not isinstance(name, str | int):

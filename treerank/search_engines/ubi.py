@@ -116,7 +116,11 @@ def read_ubi(
 
 
 def _sentence(n: int, what: str, skipped: Counter[str], kept: str = "") -> str:
-    """Return a sentence on the skipped ones of n documents; "" if nothing is skipped."""
+    """Return a sentence on how many of ``n`` documents are left out, by reason; "" if none is.
+
+    ``what`` names the documents, ``kept`` is inserted before the counts, and ``skipped`` are the
+    counts.
+    """
     return f"Of {n} {what}, {kept}left out are {_listed(skipped)}." if +skipped else ""
 
 
@@ -126,7 +130,19 @@ def _listed(counts: Counter[str]) -> str:
 
 @dataclass
 class _List:
-    """A list of hits, how many of them were shown, and which of them were clicked."""
+    """A list of hits of a query, as shown to a user.
+
+    Attributes
+    ----------
+    query : str
+        The query.
+    hits : list of str
+        Documents in their order.
+    depth : int
+        Number of hits that were shown.
+    n_clicks : Counter
+        Number of clicks by document.
+    """
 
     query: str
     hits: list[str]
@@ -136,7 +152,10 @@ class _List:
 
 
 def _lists(queries: list[Mapping[str, Any]], skipped: Counter[str]) -> dict[str, list[_List]]:
-    """Return the lists of each query id; one without hits has an empty one."""
+    """Return the lists of hits by query id; an id without hits has one empty list.
+
+    Pages of a query are joined. Queries that cannot be used are counted in ``skipped`` by reason.
+    """
     lists: dict[str, list[_List]] = {}
     for query in queries:
         query_id, text = _text(query, "query_id"), _text(query, "user_query")
@@ -164,7 +183,10 @@ def _lists(queries: list[Mapping[str, Any]], skipped: Counter[str]) -> dict[str,
 def _placed(
     events: list[Mapping[str, Any]], actions: Collection[str], skipped: Counter[str]
 ) -> list[tuple[str, str, Mapping[str, Any]]]:
-    """Return query id, document and event of the events of some actions."""
+    """Return (query id, document, event) of the events whose action is among ``actions``.
+
+    Events without query or document are counted in ``skipped`` by reason.
+    """
     placed = []
     for event in events:
         if _text(event, "action_name") in actions:
@@ -183,7 +205,12 @@ def _apply_impressions(
     counted_from_0: set[str | None],
     skipped: Counter[str],
 ) -> None:
-    """Set the depths of lists by impressions, which also make the lists of queries without hits."""
+    """Set the depths of ``lists`` by impressions, in place.
+
+    For queries without hits, they also make the list. ``impressions`` and ``clicked`` are tuples
+    (query id, document, event). ``counted_from_0`` are the applications whose first position is 0.
+    Impressions that cannot be used are counted in ``skipped`` by reason.
+    """
     shown_at: dict[str, dict[int, str]] = {}
     for query, document, event in impressions:
         text, ordinal = _text(event, "user_query"), _ordinal(event)
@@ -215,14 +242,20 @@ def _apply_impressions(
 
 
 def _counting_from_0(placed: list[tuple[str, str, Mapping[str, Any]]]) -> set[str | None]:
-    """Return the applications whose first document has ordinal 0, as some event of theirs tells."""
+    """Return the applications of which some event has a document at position 0.
+
+    ``placed`` are tuples (query id, document, event).
+    """
     return {_text(event, "application") for *_, event in placed if _ordinal(event) == 0}
 
 
 def _find(
     lists: dict[str, list[_List]], query: str, document: str, *, deepen: bool
 ) -> _List | None:
-    """Return the last list of a query that shows a document, or would if it was shown further."""
+    """Return the last list of a query that shows a document, or None.
+
+    With ``deepen``, a list that holds the document is taken to be shown down to it.
+    """
     for hit_list in reversed(lists.get(query, [])):
         if document in hit_list.hits:
             position = hit_list.hits.index(document) + 1
@@ -232,7 +265,10 @@ def _find(
 
 
 def _log(lists: dict[str, list[_List]], skipped: dict[str, Counter[str]]) -> ClickLog:
-    """Return the lists as sessions; the second one of a query id is named after its number."""
+    """Return the lists as sessions of a click log; the second list of a query id is "ID (2)".
+
+    Lists that show a document twice are skipped, and counted in ``skipped`` by reason.
+    """
     rows: list[tuple[Any, ...]] = []
     for query, query_lists in lists.items():
         for number, hit_list in enumerate(query_lists, start=1):
@@ -256,7 +292,11 @@ def _log(lists: dict[str, list[_List]], skipped: dict[str, Counter[str]]) -> Cli
 
 
 def _documents(name: str, documents: Iterable[Any]) -> list[Mapping[str, Any]]:
-    """Return documents as a list; refuse what is no JSON object."""
+    """Return documents of an index as a list; refuse values that are no JSON objects.
+
+    ``documents`` are documents, hits, or search responses. Warns if a response holds only some of
+    the documents that were found.
+    """
     if isinstance(documents, str | Path):
         advice = f"[json.loads(line) for line in open({str(documents)!r})] reads lines of JSON"
         raise TypeError(f"{name} must be documents; got the path {documents}. {advice}.")
@@ -286,7 +326,7 @@ def _documents(name: str, documents: Iterable[Any]) -> list[Mapping[str, Any]]:
 
 
 def _source(name: str, hit: Any) -> Mapping[str, Any]:
-    """Return the document of a hit of a search; what is a document stays as it is."""
+    """Return the ``_source`` of a hit of a search; a document is returned unchanged."""
     document = hit.get("_source", hit) if isinstance(hit, Mapping) else hit
     if not isinstance(document, Mapping) or ("_index" in document and "_id" in document):
         raise ValueError(f"{name} must be documents, or hits with _source; got {quote(hit)}.")
@@ -294,7 +334,7 @@ def _source(name: str, hit: Any) -> Mapping[str, Any]:
 
 
 def _hits(query: Mapping[str, Any]) -> list[str]:
-    """Return the documents of a query in their order; a single one may stand without a list."""
+    """Return the ids of the documents of a query in their order; empty if there are none."""
     hits = query.get("query_response_hit_ids")
     if isinstance(hits, list | tuple | np.ndarray):
         return [str(hit) for hit in hits]
@@ -302,7 +342,7 @@ def _hits(query: Mapping[str, Any]) -> list[str]:
 
 
 def _start(query: Mapping[str, Any]) -> int:
-    """Return how many hits stand on the pages before, as the request of the search says."""
+    """Return the number of hits on earlier pages, by "from" in the request of the search; or 0."""
     try:
         start = json.loads(query["query"])["from"]
     except (KeyError, RecursionError, TypeError, ValueError):  # a request in another language
@@ -311,20 +351,20 @@ def _start(query: Mapping[str, Any]) -> int:
 
 
 def _ordinal(event: Mapping[str, Any]) -> int | None:
-    """Return the ordinal of an event's document, as a number or as text; None if there is none."""
+    """Return the position ("ordinal") of an event's document; None if it has none."""
     text = _text(_part(event, "position"), "ordinal")
     return int(text.partition(".")[0]) if text and _ORDINAL.fullmatch(text) else None
 
 
 def _part(event: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    """Return a part of an event's attributes, empty if there is none."""
+    """Return the mapping ``name`` in an event's attributes, empty if there is none."""
     attributes = event.get("event_attributes")
     part = attributes.get(name) if isinstance(attributes, Mapping) else None
     return part if isinstance(part, Mapping) else {}
 
 
 def _text(document: Mapping[str, Any], name: str) -> str | None:
-    """Return a field as text, or None where there is none; one value may stand in a list."""
+    """Return the field ``name`` as text, or None without one; a list of one value is its value."""
     value = document.get(name)
     if isinstance(value, list | tuple) and len(value) == 1:  # as every field of an index may
         value = value[0]

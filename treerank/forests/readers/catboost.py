@@ -17,7 +17,7 @@ _KINDS = ("float_features", "categorical_features", "text_features", "embedding_
 
 
 def read_catboost(document: dict[str, Any]) -> Forest:
-    """Return the trees of a model."""
+    """Return the trees of a model, from its parsed JSON."""
     info = document["features_info"]
     features = [feature for kind in _KINDS for feature in info.get(kind) or ()]
     rules = {f["feature_index"]: _rule(f) for f in info.get("float_features") or ()}
@@ -34,12 +34,12 @@ def read_catboost(document: dict[str, Any]) -> Forest:
 
 
 def _rule(feature: dict[str, Any]) -> tuple[int, bool]:
-    """Return the column of a feature, and whether its missing values go left."""
+    """Return ``(column, missing_left)`` of a feature."""
     return feature["flat_feature_index"], feature.get("nan_value_treatment") != "AsTrue"
 
 
 def _names(features: list[dict[str, Any]]) -> tuple[str, ...] | None:
-    """Return the names of the columns, if all of them have one."""
+    """Return the names of the columns, or None if some column has none."""
     names = {f["flat_feature_index"]: f.get("feature_id", "") for f in features}
     # Indices other than 0, 1, 2 and so on raise a KeyError: the model is refused.
     listed = tuple(str(names[index]) for index in range(len(features)))

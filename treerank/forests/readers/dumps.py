@@ -160,7 +160,10 @@ def read_lightgbm_dump(document: dict[str, Any]) -> Forest:
 
 
 def _lightgbm_tree(root: dict[str, Any], n_features: int) -> dict[str, np.ndarray]:
-    """Return the nodes of a tree, parents first, as arrays."""
+    """Return the arrays of one tree, parents first, for :func:`forest_of_trees`.
+
+    Refuses splits of features that do not exist, and unknown decisions.
+    """
     rows: list[list[float]] = []
     sets: list[np.ndarray] = []
     waiting = [(root, -1, 0)]
@@ -213,7 +216,7 @@ def _sets(n_nodes: int, of_node: dict[int, int], sets: list[np.ndarray]) -> Cate
 
 
 def _single(value: Any) -> float:
-    """Return a number in single precision, as XGBoost wrote it."""
+    """Return a number rounded to single precision, as XGBoost stores it."""
     with np.errstate(over="ignore"):
         return float(np.float32(_number(value)))
 

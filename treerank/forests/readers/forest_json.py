@@ -19,7 +19,7 @@ DTYPES = {
 
 
 def read_forest_json(document: dict[str, Any]) -> Forest:
-    """Return the forest of a document."""
+    """Return the forest of a parsed JSON document; refuse one with a linear model or networks."""
     if document["format"] != FORMAT:
         raise ValueError(f"A forest must be of format {FORMAT!r}; got {document['format']!r:.50}.")
     components = [name for name in ("linear", "networks") if name in document]
@@ -47,12 +47,15 @@ def read_forest_json(document: dict[str, Any]) -> Forest:
 
 
 def _levels(levels: dict[str, list[Any]] | None) -> dict[int, list[Any]] | None:
-    """Return the categories of columns by column number, if the document has them."""
+    """Return the categories by index of the column; None stays None."""
     return None if levels is None else {int(j): list(values) for j, values in levels.items()}
 
 
 def _array(values: list[Any], dtype: Any) -> np.ndarray:
-    """Return a list of numbers as an array; infinity is a text."""
+    """Return a list of numbers as an array; "inf" and "-inf" are infinite.
+
+    Refuses other entries.
+    """
     kinds = {bool: bool, np.float64: int | float}.get(dtype, int)
     for value in values:
         if not isinstance(value, kinds) and not (dtype == np.float64 and value in ("inf", "-inf")):

@@ -85,7 +85,10 @@ def averaged(forest: Forest) -> Forest:
 def forest_of_trees(
     trees: list[dict[str, np.ndarray]], n_features: int, n_outputs: int, names: tuple[str, ...]
 ) -> Forest:
-    """Return the forest of the nodes of trees, given the decisions of LightGBM at their splits."""
+    """Return the forest of the arrays of trees, given LightGBM's decision types at their splits.
+
+    Refuses trees in which zeros are missing for some splits only.
+    """
     decision = np.concatenate([tree["decision"] for tree in trees])
     numeric = decision & _IS_CATEGORY == 0
     kinds = [(decision[numeric] & kind).any() for kind in (_IS_ZERO_MISSING, _IS_NAN_MISSING)]
@@ -95,7 +98,7 @@ def forest_of_trees(
 
 
 def read_lightgbm_model(text: str) -> Forest:
-    """Return the trees of a model, with the categories of its columns if it tells them."""
+    """Return the trees of a model's text, with the categories of its columns if known."""
     forest = read_lightgbm(text)
     level_match = _LEVELS.search(text, text.rfind("\nend of trees"))
     levels = json.loads(level_match[1]) if level_match else []
@@ -107,7 +110,7 @@ def read_lightgbm_model(text: str) -> Forest:
 
 
 def trees_of_text(text: str) -> str:
-    """Return the part of a model's text that holds the trees, without what it was trained by."""
+    """Return a model's text up to the end of the trees, without parameters."""
     trees, end, _ = text.partition(_END)
     return trees + end
 
@@ -132,7 +135,10 @@ def _check_header(fields, blocks, n_features, n_outputs, names):
 
 
 def _tree(block, number, n_features):
-    """Return the checked nodes of one tree, splits first; children and sets count from 0."""
+    """Return the checked arrays of one tree from its text, splits before leaves.
+
+    Children, and sets of categories, are numbered from 0.
+    """
     first, *lines = block.split("\n")
     if first != str(number) or not block.isascii() or lines[-3:] != ["", "", ""]:
         _refuse("numbered trees, each with two empty lines after it")
@@ -152,7 +158,10 @@ def _tree(block, number, n_features):
 
 
 def _arrays(fields, n_leaves):
-    """Return the lines with a number for each split or leaf; some may be left out."""
+    """Return arrays by name: those with a number for each split, and for each leaf.
+
+    Lines that are not needed may be missing.
+    """
     arrays = {"decision_type": np.zeros(n_leaves - 1, dtype=np.int64)}
     for kinds, size in ((_PER_SPLIT, n_leaves - 1), (_PER_LEAF, n_leaves)):
         for dtype, names in kinds.items():
@@ -193,7 +202,10 @@ def _nodes(arrays, set_sizes, codes, n_features):
 
 
 def _sets(fields, n_sets, most):
-    """Return the sizes of all sets, and their codes, which are stored as bits of words."""
+    """Return ``(sizes, codes)`` of all sets of categories, which are stored as bits of words.
+
+    ``most`` is a bound on the number of codes.
+    """
     if n_sets == 0:
         return np.zeros(0, dtype=np.int64), np.zeros(0)
     ends = _numbers(fields, "cat_boundaries", np.int64, n_sets + 1)
@@ -250,7 +262,7 @@ def _forest(trees, n_features, n_outputs, names, *, zero_is_missing):
 
 
 def _fields(lines: Iterable[str], field_names: set[str]) -> dict[str, str]:
-    """Return the values of lines ``name=value``, each name once."""
+    """Return lines ``name=value`` as a dict; refuse unknown and repeated names."""
     fields: dict[str, str] = {}
     for line in lines:
         name, sign, value = line.partition("=")

@@ -45,7 +45,7 @@ def read_ubjson(data: bytes) -> Any:
 
 
 class _Reader:
-    """A position in some bytes."""
+    """A parser: some bytes, and the position up to which they have been read."""
 
     def __init__(self, data: bytes):
         self.data, self.position = data, 0

@@ -149,7 +149,7 @@ def _objective(learner):
 
 
 def _constant(sizes, tree_output):
-    """Return ``base_score`` for each output; outputs are as many as the trees have."""
+    """Return ``base_score`` for each output, as an array; refuse outputs without trees."""
     n_outputs = max(1, _whole(sizes, "num_target", "1"), _whole(sizes, "num_class"))
     texts = _entry(sizes, "base_score", str).strip("[]").split(",")
     if len(texts) not in (1, n_outputs) or not all(map(_NUMBER.fullmatch, texts)):
@@ -162,7 +162,7 @@ def _constant(sizes, tree_output):
 
 
 def _trees(model, n_features):
-    """Return the arrays of each tree, and the output of each tree."""
+    """Return ``(trees, outputs)``: a dict of checked arrays for each tree, and its output."""
     documents = _entry(model, "trees", list)
     outputs = _array(model, "tree_info", "i", len(documents))
     sizes = _entry(model, "gbtree_model_param", dict)
@@ -187,7 +187,7 @@ def _trees(model, n_features):
 
 
 def _levels(categories, n_features):
-    """Return the categories of the columns of a data frame by position, in the order of codes.
+    """Return the categories by index of the column, in the order of codes; None without any.
 
     Texts are joined, with the offset at which each of them ends; numbers have no offsets.
     """
@@ -214,7 +214,7 @@ def _levels(categories, n_features):
 
 
 def _texts(values, ends):
-    """Return texts that are joined as bytes."""
+    """Return a list of texts that are joined as bytes ``values``; ``ends`` are offsets, from 0."""
     is_within = ends[0] == 0 and ends[-1] == len(values) and not (np.diff(ends) < 0).any()
     if not is_within:
         _refuse("categories one after the other")
@@ -257,7 +257,7 @@ def _tree(document, number, n_features):
 
 
 def _leaf_values(document, tree, is_leaf, n_values):
-    """Return the values of all nodes, 0 in splits."""
+    """Return the values of all nodes, of shape (n_nodes, n_values); 0 in splits."""
     values = np.zeros((len(is_leaf), n_values))
     if n_values == 1:
         values[is_leaf, 0] = tree["split_conditions"][is_leaf]
@@ -272,7 +272,7 @@ def _leaf_values(document, tree, is_leaf, n_values):
 
 
 def _categories(document, tree):
-    """Return the sets of a tree: codes, sizes and the nodes that they belong to."""
+    """Return the category sets of a tree, as "codes" and "set_sizes"; refuse damaged ones."""
     codes, nodes, starts, sizes = (_array(document, name, "i") for name in _CATEGORIES)
     by_set = np.flatnonzero(tree["split_type"] == 1)
     if not np.isin(tree["split_type"], (0, 1)).all() or not np.array_equal(nodes, by_set):
