@@ -2,6 +2,7 @@
 const WEIGHTS = [
   [/^(start|guide\/)/, 2],
   [/^(how|move|gallery)\//, 1],
+  [/^project\/(citing|contributing)/, 2],
   [/^glossary/, 0.25],
   [/^(generated|project)\//, 0.5],
 ];
