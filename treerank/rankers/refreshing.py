@@ -131,6 +131,7 @@ def refresh(
     """
     check_is_fitted(ranker)
     warn_of_new_categories(ranker.columns_, X)
+    _refuse_others(ranker)
     X, y, qid = read_documents(ranker, X, y, qid)
     y = check_labels(y, X.shape[0], some_unjudged=True)
     folds = QueryKFold(n_splits, shuffle=True, random_state=random_state)
@@ -152,6 +153,16 @@ def refresh(
             gains["old"] = mean_interval(_gaps(ranker, candidate, X, y, qid, metric), level=level)
     accepted = gains["new"].estimate >= 0 and all(gain.high >= 0 for gain in gains.values())
     return Refreshed(candidate if accepted else ranker, candidate, accepted, gains, metric.name)
+
+
+def _refuse_others(ranker: Ranker) -> None:
+    """Refuse a ranker that is no sum of trees, such as trees and a linear model together."""
+    try:
+        ranker.forest()
+    except ValueError as error:
+        raise ValueError(
+            f"{error} Fit others anew to old and new queries: clone(ranker).fit(X, y, qid)."
+        ) from error
 
 
 def _learned(ranker, learn, X, y, qid, hashes, seed):
