@@ -186,7 +186,11 @@ def section() -> Section:
         ("MQ2008, 15 hold-outs of a third of the documents", compared(documents, BY_DOCUMENTS)),
         ("Folds by graded labels, NDCG@10", graded()),
         ("Claims of Figures 5 and 6", claims()),
-        ("Feature parts, the neural core and the engines, NDCG@10, two candidates", neural_core()),
+        (
+            "Feature parts, the neural core and the engines, NDCG@10; two learning rates each, and "
+            "for the neural core pairs within and across queries",
+            neural_core(),
+        ),
         (
             "Soft trees: correlation of splits before and after training, by the earlier defaults "
             "and by those of today, and NDCG@10 on test parts",
