@@ -250,7 +250,7 @@ class Forest:
 
     @property
     def preorder(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """``(position, size, depth)`` of each node: index in preorder, size of the subtree, and depth.
+        """``(position, size, depth)`` of each node: index in preorder, subtree size, and depth.
 
         Preorder goes tree after tree, parents first, then all of the left subtree.
         """
