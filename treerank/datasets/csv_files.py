@@ -68,7 +68,7 @@ def is_csv(path: str | Path) -> bool:
 
 
 def column_error(path: str | Path, name: str, rule: str) -> ValueError:
-    """Return the error of a rule that a column of a file breaks."""
+    """Return the ValueError "<path>, column '<name>': <rule>"; ``rule`` begins "must ..."."""
     return ValueError(f"{path}, column {quote(name)}: {rule}")
 
 
@@ -80,8 +80,10 @@ def csv_as_parquet(
 ) -> io.BytesIO:
     """Return a CSV or TSV file, plain or gzip, as a Parquet file in memory.
 
-    Columns ``ids`` are of numbers only if no character is lost; they have no decimal commas. Those
-    that are not used may hold anything. The column ``label`` holds nothing but numbers.
+    The columns ``ids`` become integers or floats only where no character of an id would be lost, as
+    of 007, and text otherwise; a decimal comma in them is never taken for a point.
+    ``is_used(name)`` tells whether a column will be read: the others are not checked. Every value
+    of the column ``label`` must be a number; ``None`` if the file has none.
     """
     delimiter = _delimiter_in(path)
     table = _table(path, delimiter, dict.fromkeys(ids, pa.string()))
@@ -115,7 +117,11 @@ def csv_header(path: Path) -> list[str]:
 
 
 def _table(path: Path, delimiter: str, types: dict[str, Any], names: Iterable[str] = ()) -> Any:
-    """Return a file as a table, or only the columns of these names."""
+    """Return a CSV file as an Arrow table: the columns ``names``, or all if it is empty.
+
+    ``types`` maps names of columns to Arrow types; the types of the others are inferred. Blocks
+    grow where a row does not fit into one.
+    """
     with open(path, "rb") as file:
         compression = "gzip" if file.read(2) == b"\x1f\x8b" else None
     for block_size in _BLOCK_SIZES:
@@ -139,7 +145,10 @@ def _table(path: Path, delimiter: str, types: dict[str, Any], names: Iterable[st
 
 
 def csv_writer(path: str | Path) -> Any:
-    """Return a function that makes a writer of tables as text, given a stream and a schema."""
+    """Return a function ``(stream, schema)`` that makes an Arrow writer of CSV text.
+
+    The suffix of ``path`` decides on the delimiter: a tab for TSV, else a comma.
+    """
     return partial(csv.CSVWriter, write_options=csv.WriteOptions(delimiter=_delimiter(path)))
 
 
@@ -149,7 +158,11 @@ def _delimiter(path):
 
 
 def _delimiter_in(path):
-    """Return what ends the cells of a file that is read; refuse what is no text."""
+    """Return the delimiter of a file that is read.
+
+    Refuse a Parquet file, a zip archive and the like. It is the usual one for the file's suffix if
+    the first line has it, else the first of ``OTHER_DELIMITERS`` in that line.
+    """
     with open_text(path) as text:
         first = text.stream.readline(_LONGEST_LINE)
     for begin, kind in _NO_TEXT.items():
@@ -163,7 +176,11 @@ def _delimiter_in(path):
 
 
 def plain_ids(ids: Any) -> Any:
-    """Return ids as integers if all of them are plain ones, and unchanged otherwise."""
+    """Return ids as int64 or float64 if all are written as these numbers are; otherwise unchanged.
+
+    ``ids`` is an Arrow column of text. Leading zeros or exponents, as in 007 or 1e5, leave them
+    text.
+    """
     trimmed = compute.utf8_trim_whitespace(ids)
     for kind, plain in _PLAIN.items():
         if compute.all(compute.match_substring_regex(trimmed, plain)).as_py():
@@ -172,7 +189,11 @@ def plain_ids(ids: Any) -> Any:
 
 
 def _pointed(path, delimiter, name, column):
-    """Return numbers with decimal commas as floats, and any other column as it is."""
+    """Return a column of numbers with decimal commas as floats, and any other column as it is.
+
+    Refuses a column of numbers of which some have commas and some have points. ``path``,
+    ``delimiter`` and ``name`` are for the message.
+    """
     if not pa.types.is_string(column.type):
         return column
     pointed = compute.replace_substring(compute.utf8_trim_whitespace(column), ",", ".")
@@ -188,7 +209,11 @@ def _pointed(path, delimiter, name, column):
 
 
 def _check_column(path, delimiter, name, column, *, is_label):
-    """Refuse bytes that are no text, and text among numbers; warn of numbers among text."""
+    """Refuse a column with bytes that are not UTF-8, or with text among mostly numbers.
+
+    Of a label (``is_label``), any text is refused. A warning tells of a text column that may be
+    meant as numbers. ``path``, ``delimiter`` and ``name`` are for messages.
+    """
     if pa.types.is_binary(column.type):
         raise column_error(path, name, "must be text in UTF-8; got other bytes.")
     if not pa.types.is_string(column.type):
@@ -222,7 +247,11 @@ def _check_column(path, delimiter, name, column, *, is_label):
 
 
 def _warn_of_numbers(path, delimiter, name, column, is_number):
-    """Warn of a column that becomes a category though it may be one of numbers."""
+    """Warn of a text column, which becomes categorical, though its values may be meant as numbers.
+
+    ``is_number`` tells for each cell whether it is a number; the other arguments are for the
+    message.
+    """
     n_values, n_numbers = len(column) - column.null_count, _count(is_number)
     has_codes = _count(compute.match_substring_regex(column, r"^\s*0\d")) > 0
     is_mixed = 2 * n_numbers >= n_values and n_numbers >= FEW and not has_codes
@@ -239,7 +268,7 @@ def _warn_of_numbers(path, delimiter, name, column, is_number):
 
 
 def _missing_advice(column, is_wrong):
-    """Return what to write for a value that is missing."""
+    """Return the advice to leave missing cells empty, with the first wrong cell quoted."""
     text = column[compute.index(is_wrong, True).as_py()].as_py()
     return (
         "Write a number, or leave the cell empty if the value is missing; pandas.read_csv(..., "
@@ -248,7 +277,11 @@ def _missing_advice(column, is_wrong):
 
 
 def _other_notation(path, name, cell, is_label):
-    """Return the error of numbers that are written in another way."""
+    """Return the error of a column with numbers in a notation that is not read, such as 1,234.
+
+    ``cell`` is the text that describes the first of them; ``is_label`` leaves out the advice to
+    drop the column.
+    """
     can_drop = not is_label and has_spelling("drop")
     drop = f", or write {spelled('drop', name)} to leave the column out" if can_drop else ""
     return column_error(
@@ -260,7 +293,11 @@ def _other_notation(path, name, cell, is_label):
 
 
 def _refuse_misread(path, delimiter, names, table, label):
-    """Refuse hexadecimal numbers, and numbers beyond all floats, in columns read as numbers."""
+    """Refuse hexadecimal numbers, and numbers too large for a float, in columns read as numbers.
+
+    ``names`` are the columns to check, each of which the table has as numbers; they are read again
+    as text. Columns of a name that occurs twice are skipped. ``label`` is the label's column.
+    """
     counts = Counter(table.column_names)
     names = [name for name in names if counts[name] == 1]
     if names and not _has_hexadecimal(path):
@@ -284,7 +321,7 @@ def _refuse_misread(path, delimiter, names, table, label):
 
 
 def _has_hexadecimal(path):
-    """Tell whether a text has digits as in 0x1F anywhere."""
+    """Return whether the bytes of a file contain a hexadecimal number such as 0x1F anywhere."""
     with open_text(path) as text:
         end = b""
         while piece := text.stream.read(_LONGEST_LINE):
@@ -299,7 +336,11 @@ def _has_infinity(column):
 
 
 def _refuse_open_quote(path, table, delimiter):
-    """Refuse a quote that is never closed: its cell holds all rows behind it."""
+    """Refuse a file with a quote that is never closed: one cell would hold all rows behind it.
+
+    It is seen by the last cell of a text column, which then has lines with as many delimiters as
+    rows have, in a file with an odd number of quotes.
+    """
     for name, column in zip(table.column_names, table.columns, strict=True):
         cell = column[-1].as_py() if len(column) and pa.types.is_string(column.type) else None
         rows = (cell or "").split("\n")[1:]
@@ -316,13 +357,20 @@ def _count(is_so):
 
 
 def _first(path, delimiter, column, is_so):
-    """Return the text, the row and the line of the first cell that is so, for a message."""
+    """Return "'<text>' in row <i> (line <n>)" of the first cell where ``is_so`` is true.
+
+    ``column`` and ``is_so`` are Arrow columns of equal length; rows count from 0, without the
+    header.
+    """
     row = compute.index(is_so, True).as_py()
     return f"{quote(column[row].as_py())} in row {row} (line {_line_of(path, delimiter, row)})"
 
 
 def _line_of(path, delimiter, row):
-    """Return the line of a file, from 1, at which a row ends; cells may hold lines themselves."""
+    """Return the number of the line, from 1, on which row ``row`` of a CSV file ends.
+
+    Rows count from 0, without the header. A quoted cell may span several lines.
+    """
     with open_text(path) as text:
         lines = io.TextIOWrapper(text.stream, encoding="utf-8", errors="replace", newline="")
         reader = python_csv.reader(lines, delimiter=delimiter)

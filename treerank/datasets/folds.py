@@ -59,13 +59,16 @@ class Split(Shown):
 
     @property
     def fingerprint(self) -> str:
-        """A digest of the data: equal data have equal digests."""
+        """A hash of the training, validation and test data: equal data have equal hashes."""
         parts = (self.train, self.validation, self.test)
         return joblib.hash([None if part is None else tuple(part) for part in parts])
 
     @property
     def test_to_train(self) -> float:
-        """Number of test queries over number of training queries; NaN without any of these."""
+        """Number of test queries divided by number of training queries.
+
+        NaN without a training set.
+        """
         if self.train is None:
             return math.nan
         return len(np.unique(self.test.qid)) / len(np.unique(self.train.qid))
@@ -117,13 +120,20 @@ def fold_folders(folder: str | Path) -> list[Path]:
 
 
 def _find(folder, part):
-    """Return the file of a part, in the first format that has one, or None."""
+    """Return the path of ``train``, ``vali`` or ``test`` (``part``) in a folder, None if missing.
+
+    The suffixes of all formats are tried in the order of ``FORMATS``.
+    """
     paths = [folder / f"{part}{suffix}" for suffix in FORMATS]
     return next((path for path in paths if path.is_file()), None)
 
 
 def read_fold(folder: Path, **options: Any) -> Split:
-    """Read the three files of a fold, which get the same number of features."""
+    """Read the files ``train``, ``vali`` and ``test`` of a folder as one split of its name.
+
+    All get the largest number of features of the three. ``options`` go to
+    :func:`~treerank.datasets.formats.read_ranking_data`.
+    """
     parts = [read_ranking_data(_find(folder, part), **options) for part in _PARTS]
     n_features = max(data.X.shape[1] for data in parts)
     train, validation, test = (_widened(data, n_features) for data in parts)
@@ -131,7 +141,10 @@ def read_fold(folder: Path, **options: Any) -> Split:
 
 
 def _widened(data, n_features):
-    """Add the columns that only other parts of the fold have; they are 0 here."""
+    """Return data padded to ``n_features`` columns: a feature that the file lacks is 0 throughout.
+
+    Refuses data frames of different widths, whose columns have names.
+    """
     n_missing = n_features - data.X.shape[1]
     if n_missing == 0:
         return data

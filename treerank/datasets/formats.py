@@ -14,7 +14,21 @@ from treerank.lazy import load_object
 
 
 class FileFormat(NamedTuple):
-    """A file format: its name in messages, its functions as ``module:function``, their options."""
+    """A file format and its functions, each named as ``"module:function"``.
+
+    Attributes
+    ----------
+    name : str
+        Name of the format in messages.
+    reader : str
+        Function that reads a whole file as ``RankingData``.
+    batch_reader : str
+        Function that reads a file in batches.
+    batch_writer : str
+        Function that writes batches to one file.
+    options : tuple of str
+        Names of the keyword arguments that the readers take.
+    """
 
     name: str
     reader: str
@@ -149,7 +163,11 @@ def read_batches(path: str | Path, *, batch_size: int | None = None, **options: 
 
 
 def _checked_options(options, names, kind, path):
-    """Return the options that a reader takes; other options must not be set."""
+    """Return those of ``options`` that are in ``names``; refuse any other that is set.
+
+    An option that is ``None`` or ``False`` counts as not set. ``kind`` describes in the message
+    what is read from ``path``.
+    """
     for name, value in options.items():
         if name not in names and value not in (None, False):
             got = f"got {quote(value)} for {path}. By its name, a file is {format_names()}."

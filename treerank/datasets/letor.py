@@ -147,7 +147,7 @@ def letor_batches(
 
 
 def _measured(path):
-    """Return the highest feature index of a file, and whether any query id is text."""
+    """Return ``(highest feature index, whether any query id is text)`` of a LETOR file."""
     width, has_text = 0, False
     for part in _parts(path, 1, None, comments=False, sparse=True):
         width, has_text = max(width, part.X.shape[1]), has_text or part.qid.dtype.kind == "U"
@@ -156,7 +156,11 @@ def _measured(path):
 
 
 def _parts(path, batch_size, n_features, comments, sparse=False, dtype=np.float64):
-    """Yield the parsed rows of a file in batches of at least the given size."""
+    """Yield ``RankingData`` of at least ``batch_size`` rows each, except for the last one.
+
+    ``batch_size=math.inf`` reads the whole file at once. The other arguments are as in
+    :func:`read_letor`. A file without rows is an error.
+    """
     with open_text(path) as text, ThreadPoolExecutor(threads_allowed()) as pool:
         size = text.expected_size if batch_size == math.inf else 0
         settings = text.name, n_features, sparse, dtype, comments, size, pool
@@ -205,7 +209,7 @@ def write_letor(
 
 
 def write_letor_batches(path: str | Path, batches: Iterable[RankingData]) -> None:
-    """Write batches of rows to one LETOR file, as :func:`write_letor` does."""
+    """Write ``RankingData`` batch by batch to one LETOR file, as :func:`write_letor` does."""
     with replaced_file(path) as file, compressed(file, path) as stream:
         for batch in batches:
             for text in _row_texts(batch):
@@ -213,7 +217,7 @@ def write_letor_batches(path: str | Path, batches: Iterable[RankingData]) -> Non
 
 
 def _row_texts(data):
-    """Yield the lines of some rows at a time; check all before."""
+    """Check ``RankingData``, then yield its rows as LETOR text, many lines at a time."""
     if issparse(data.X):
         refuse_complex(data.X)
     X = _as_sorted(data.X.tocsr()) if issparse(data.X) else _as_matrix(data.X)
@@ -233,20 +237,23 @@ def _row_texts(data):
 
 
 def _row_text(label, query, features, comment):
-    """Return the line of a row, with its newline."""
+    """Return one LETOR line, with its newline; an empty ``comment`` is left out.
+
+    ``features`` is text such as `` 1:0.5 2:3``, with a space in front.
+    """
     tail = f" # {comment}\n" if comment else "\n"
     return f"{_without_point_zero(repr(label))} qid:{query}{features}{tail}"
 
 
 def _dense_texts(X):
-    """Return the features of each row of a dense matrix as text."""
+    """Return a list with the text of the features of each row, such as `` 1:0.5 2:3``."""
     template = "".join(f" {j}:%r" for j in range(1, X.shape[1] + 1))
     rows = X.astype(np.float64, copy=False).tolist()
     return [_without_point_zero(template % tuple(row)) for row in rows]
 
 
 def _sparse_texts(X):
-    """Return the features of each row of a sparse matrix as text."""
+    """Return a list with the text of the stored entries of each row of a CSR matrix."""
     indices, values = (X.indices + 1).tolist(), X.data.astype(np.float64).tolist()
     entries = [f" {j}:{value!r}" for j, value in zip(indices, values, strict=True)]
     ends = X.indptr.tolist()
@@ -256,7 +263,7 @@ def _sparse_texts(X):
 
 
 def _without_point_zero(text):
-    """Write whole numbers as LETOR files do: 3 for 3.0."""
+    """Return the text of a row with whole numbers as LETOR files have them: 3 for 3.0."""
     return f"{text} ".replace(".0 ", " ")[:-1]
 
 
@@ -269,7 +276,10 @@ def _as_sorted(X):
 
 
 def _as_matrix(X):
-    """Return a dense matrix of floats."""
+    """Return features as a two-dimensional NumPy array of floats; lists of numbers become columns.
+
+    Refuses categorical columns, masked arrays and complex numbers, which LETOR files do not hold.
+    """
     X = with_entries(X)
     categories = Columns.of(X).categories
     if categories:
@@ -286,7 +296,10 @@ def _as_matrix(X):
 
 
 def _checked_queries(qid, n_rows):
-    """Return the query ids; refuse texts that the reader would not take for one id."""
+    """Return the query ids as an array; refuse those that a LETOR file cannot hold.
+
+    An id must be one word of UTF-8 text without ``#``, of at most ``LONGEST_QID`` bytes.
+    """
     queries = text_ids("qid", qid, n_rows)
     for token in set(map(str, queries.tolist())):
         encoded = token.encode("utf-8", "replace")
@@ -299,7 +312,10 @@ def _checked_queries(qid, n_rows):
 
 
 def _comment_texts(comments, n_rows):
-    """Return the comments as text, "" for none; refuse comments of several lines."""
+    """Return a list with the comment of each row as text, "" where there is none.
+
+    Refuses a comment with a newline.
+    """
     notes = checked_comments(comments, n_rows)
     texts = [""] * n_rows if notes is None else [str(note) for note in notes]
     for text in texts:

@@ -26,7 +26,10 @@ _INTEGER = re.compile(rb"0|-?[1-9][0-9]{0,17}")
 
 
 class BrokenRuleError(ValueError):
-    """A rule of the format that a text breaks, and where."""
+    """The error of text that breaks a rule of the LETOR format.
+
+    ``at`` is the byte where it does.
+    """
 
     def __init__(self, rule: str, at: int):
         super().__init__(rule)
@@ -64,7 +67,10 @@ class ParsedRows(NamedTuple):
 
 
 def parsed_rows(text: bytes, n_features: int | None) -> ParsedRows:
-    """Return the rows of whole lines; a BrokenRuleError names the first error and its place."""
+    """Parse whole lines of LETOR text; ``n_features=None`` allows any feature index.
+
+    A BrokenRuleError has the first broken rule as its message and the offset of the byte as ``at``.
+    """
     try:
         return _rows_at_once(text, n_features or LARGEST_INDEX)
     except ValueError:  # of Arrow, too
@@ -72,7 +78,11 @@ def parsed_rows(text: bytes, n_features: int | None) -> ParsedRows:
 
 
 def _rows_at_once(text: bytes, largest: int) -> ParsedRows:
-    """Return the rows of a text; a ValueError says that they must be read one by one."""
+    """Parse all rows of a text by array operations; indices are at most ``largest``.
+
+    Raises a ValueError where the text is unusual or breaks a rule: then it must be parsed row by
+    row.
+    """
     bare = _COMMENT.sub(lambda match: b" " * len(match[0]), text)
     letters = np.frombuffer(bare, dtype=np.uint8)
     starts, ends = _token_spans(letters)
@@ -98,7 +108,10 @@ def _rows_at_once(text: bytes, largest: int) -> ParsedRows:
 
 
 def _token_spans(letters: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the starts and the ends of what stands between spaces."""
+    """Return ``(starts, ends)``: the offsets of the tokens, which spaces or line ends separate.
+
+    ``letters`` are the bytes of the text as uint8; an end is the offset behind the last byte.
+    """
     controls = letters[letters < _SPACE]
     _require(((controls >= 9) & (controls <= 13)).all())  # which are spaces, too
     edges = np.flatnonzero(np.diff(letters > _SPACE, prepend=False))
@@ -108,7 +121,11 @@ def _token_spans(letters: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def _entries_at_once(
     letters: np.ndarray, starts: np.ndarray, colons: np.ndarray, ends: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the indices and the values of tokens with one colon each."""
+    """Return ``(indices, values)`` of tokens ``<index>:<value>``, given where they lie in the text.
+
+    ``starts``, ``colons`` and ``ends`` are the offsets of each token, of its colon and behind it.
+    Raises a ValueError if a token does not have one colon with text on both sides.
+    """
     _require(len(colons) == len(starts) and ((starts < colons) & (colons < ends)).all())
     return _whole_numbers(letters, starts, colons), _numbers(letters, colons + 1, ends)
 
@@ -123,7 +140,7 @@ def _tokens(text: bytes, starts: np.ndarray, ends: np.ndarray) -> Iterator[bytes
 
 
 def _numbers(letters: np.ndarray, starts: np.ndarray, ends: np.ndarray) -> np.ndarray:
-    """Return the numbers that tokens are."""
+    """Parse the tokens between ``starts`` and ``ends`` as float64; ``NULL`` is NaN."""
     steps = np.zeros(len(letters), dtype=np.int8)
     steps[starts] = 1
     steps[ends] -= 1
@@ -139,7 +156,10 @@ def _numbers(letters: np.ndarray, starts: np.ndarray, ends: np.ndarray) -> np.nd
 
 
 def _whole_numbers(letters: np.ndarray, starts: np.ndarray, ends: np.ndarray) -> np.ndarray:
-    """Return the numbers that tokens of digits are."""
+    """Parse the tokens between ``starts`` and ``ends`` as int64.
+
+    A token that has other characters than digits, or too many of them, is a ValueError.
+    """
     sizes, numbers = ends - starts, np.zeros(len(starts), dtype=np.int64)
     most = int(sizes.max(initial=1))
     _require(most <= _MOST_DIGITS)
@@ -213,7 +233,11 @@ def _query(token: bytes, at: int) -> bytes:
 def _entries(
     tokens: list[tuple[bytes, int]], n_features: int | None
 ) -> Iterator[tuple[int, float]]:
-    """Yield the index and the value of each feature of a row."""
+    """Yield ``(index, value)`` of each feature of a row; a BrokenRuleError says what is wrong.
+
+    ``tokens`` has ``(text, offset)`` of each ``<index>:<value>``. Indices must rise, and be at most
+    ``n_features`` unless it is None.
+    """
     previous = 0
     for token, at in tokens:
         name, colon, text = token.partition(b":")
@@ -232,7 +256,10 @@ def _entries(
 
 
 def _number(token: bytes) -> float | None:
-    """Return the number that a token is, or None if it is none in a LETOR file, as 1_0."""
+    """Return a token as a float, NaN for ``NULL``; None if it is not a number of the LETOR format.
+
+    Python would read ``1_0`` as 10; it is not one here.
+    """
     if token.lower() == b"null":
         return math.nan
     try:

@@ -46,7 +46,10 @@ class LetorTable:
         self._comments: list[str] | None = [] if comments else None
 
     def append(self, block: TextBlock) -> None:
-        """Parse lines into the table; a ValueError names the first error and its place."""
+        """Parse a block of whole lines, in parallel, and add its rows.
+
+        A ValueError names the first broken rule with its file, line and column.
+        """
         chunks = list(self._pool.map(lambda ends: self._parsed(block, *ends), _bounds(block.text)))
         self._size += len(block.text)
         self._add(chunks)
@@ -58,7 +61,7 @@ class LetorTable:
             raise self._error(block, start + broken.at, str(broken)) from None
 
     def _error(self, block: TextBlock, at: int, rule: str) -> ValueError:
-        """Return the error for a broken rule, with file, line and column."""
+        """Return the ValueError of a rule broken at byte ``at`` of a block: file, line, column."""
         before, (token,) = block.text[:at], re.findall(rb"^[^\s#]*", block.text[at:])
         line = block.first_line + before.count(b"\n")
         start = before[before.rfind(b"\n") + 1 :]
@@ -69,7 +72,7 @@ class LetorTable:
         return ValueError(f"{location}: {rule}; got {quoted}.{example}")
 
     def _add(self, chunks: list[ParsedRows]) -> None:
-        """Add the parsed rows of a block."""
+        """Add the parsed rows of a block, given in consecutive chunks."""
         first = self.n_rows
         for rows in chunks:
             self.n_rows += len(rows.y)
@@ -96,7 +99,11 @@ class LetorTable:
         return values, (rows.indices - 1).astype(np.int32), rows.n_entries
 
     def _enlarged(self, n_kept: int) -> np.ndarray:
-        """Return the matrix with capacity for as many rows as the rest of the text may have."""
+        """Return a larger matrix whose first ``n_kept`` rows are those of the present one.
+
+        It has as many columns as are known by now, and as many rows as the whole text may have,
+        guessed from the bytes read so far. New columns are 0 in the rows kept.
+        """
         # Reserved memory costs nothing until it is used, so the guess may be too high.
         to_come = max(1.5 if n_kept else 1.0, self._expected_size / self._size)
         n_rows = int(self.n_rows * (1.02 * to_come if to_come > 1 else 1))
@@ -106,7 +113,10 @@ class LetorTable:
         return wide
 
     def finished(self) -> RankingData:
-        """Return the rows without a copy; the table must not be used afterwards."""
+        """Return all rows as ``RankingData``, without copying the matrix.
+
+        Refuse a text without rows. The table must not be used afterwards.
+        """
         if self.n_rows == 0:
             raise ValueError(
                 f"{self._name}, line 1, column 1: a LETOR file must have rows; got none."
@@ -117,7 +127,7 @@ class LetorTable:
         return RankingData(X, y, joined_ids(self._qids), comments)
 
     def _sparse(self) -> csr_matrix:
-        """Return the entries as a sparse matrix."""
+        """Return the entries of all rows as a CSR matrix."""
         values, indices, sizes = map(np.concatenate, zip(*self._entries, strict=True))
         indptr = np.append(0, np.cumsum(sizes))
         X = csr_matrix((values, indices, indptr), shape=(self.n_rows, self._width), copy=False)
@@ -126,7 +136,7 @@ class LetorTable:
 
 
 def _bounds(text: bytes) -> list[tuple[int, int]]:
-    """Return the start and end of chunks of whole lines."""
+    """Return ``(start, end)`` of consecutive chunks of whole lines, about ``CHUNK_SIZE`` bytes."""
     bounds, start = [], 0
     while start < len(text):
         end = text.find(b"\n", min(start + CHUNK_SIZE, len(text)) - 1) + 1
@@ -136,14 +146,18 @@ def _bounds(text: bytes) -> list[tuple[int, int]]:
 
 
 def _fill(X: np.ndarray, rows: ParsedRows) -> None:
-    """Write the entries of some rows into a dense matrix."""
+    """Write parsed rows into the dense matrix ``X``, one row each; features not named are 0."""
     X[:] = 0
     with np.errstate(over="ignore"):  # 1e39 is infinite as float32
         X[rows.row_of_entry, rows.indices - 1] = rows.values
 
 
 def check_density(name: str, n_rows: int, n_features: int, n_entries: int) -> None:
-    """Refuse a dense matrix that is absurdly large for a file: one high index would fill memory."""
+    """Refuse a dense matrix for data so sparse that a single high index would fill the memory.
+
+    The matrix has ``n_rows * n_features`` cells; ``n_entries`` are the values that the file
+    ``name`` has. Small matrices are always allowed.
+    """
     if n_rows * n_features > max(_FREE_SIZE, _LARGEST_RATIO * n_entries):
         raise ValueError(
             f"sparse must be True, or n_features set, to read {name}; got {n_rows} rows and "

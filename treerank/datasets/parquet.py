@@ -167,7 +167,10 @@ def parquet_batches(
 
 
 def _opened(path, label, query, features, document, drop, comments, days_since, filesystem):
-    """Open files; refuse a column that would be two things."""
+    """Open the Parquet or CSV files of :func:`read_parquet`'s arguments, after checking these.
+
+    Refuses a column with two roles, a label among the features, and a feature listed twice.
+    """
     roles = {"label": label, "query": query, "document": document}
     for (role, name), (other, other_name) in combinations(roles.items(), 2):
         if name is not None and name == other_name:
@@ -194,7 +197,7 @@ def _batches(files, comments, batch_size, share):
 
 
 def _names_read(files: ParquetFiles) -> list[str]:
-    """Return the columns that data are made of."""
+    """Return the columns to read, once each: label, query, document, comment, then features."""
     special = [files.label, files.query, files.document, files.comment]
     return [*dict.fromkeys(name for name in [*special, *files.features] if name is not None)]
 
@@ -202,7 +205,11 @@ def _names_read(files: ParquetFiles) -> list[str]:
 def _data(
     files: ParquetFiles, comments: bool, n_rows: int, pieces: Iterable[tuple[int, pa.Table]]
 ) -> RankingData:
-    """Return data, given their columns in pieces, each with the number of its first row."""
+    """Return ``RankingData`` of ``n_rows`` rows from pieces ``(first row, table of some columns)``.
+
+    Without a label column labels are NaN; without a query column all rows are query 0. ``comments``
+    says whether the result has comments.
+    """
     X, columns = _features_and_columns(files, n_rows, pieces)
     first, notes = next(iter(files.files)), None
     y, qid, ids = np.full(n_rows, np.nan), np.zeros(n_rows, dtype=np.int64), None
@@ -266,7 +273,9 @@ def write_parquet(
 def write_parquet_batches(
     path: str | Path, batches: Iterable[RankingData], *, label: str = "label", query: str = "query"
 ) -> None:
-    """Write batches of rows to one Parquet, CSV or TSV file, as :func:`write_parquet` does.
+    """Write batches of ``RankingData`` to one Parquet, CSV or TSV file, as :func:`write_parquet`.
+
+    ``label`` and ``query`` are the names of these columns.
 
     Examples
     --------
@@ -301,7 +310,12 @@ def write_parquet_batches(
 def _features_and_columns(
     files: ParquetFiles, n_rows: int, pieces: Iterable[tuple[int, pa.Table]]
 ) -> tuple[pa.Table, dict[str, pa.ChunkedArray]]:
-    """Return the features, whose numbers are in one matrix, and the columns that are no numbers."""
+    """Return ``(features, columns)`` of ``n_rows`` rows, read from ``(first row, table)`` pieces.
+
+    ``features`` is an Arrow table whose numeric columns are views of one matrix. ``columns`` maps
+    the label, query, document and comment columns, and the features that are not numbers, to Arrow
+    columns.
+    """
     numbers = [name for name in files.features if is_number(files.schema.field(name).type)]
     column_of = {name: number for number, name in enumerate(numbers)}
     special = {files.label, files.query, files.document, files.comment}
@@ -334,7 +348,7 @@ def _features_and_columns(
 
 
 def _fill(values, column):
-    """Write a column chunk by chunk: a second copy of it as a whole is not needed."""
+    """Write an Arrow column into the array ``values``, chunk by chunk to save memory."""
     start = 0
     for chunk in column.chunks:
         values[start : start + len(chunk)] = as_floats(chunk, values.dtype)
@@ -342,7 +356,7 @@ def _fill(values, column):
 
 
 def _in_double_precision(table: pa.Table) -> pa.Table:
-    """Return a table whose numbers a text gives back bit for bit, as it is read again."""
+    """Return a table with all floats as float64, whose text is read again bit for bit."""
     fields = [
         field.with_type(pa.float64()) if pa.types.is_floating(field.type) else field
         for field in table.schema
@@ -351,7 +365,11 @@ def _in_double_precision(table: pa.Table) -> pa.Table:
 
 
 def _written(data: RankingData, label: str, query: str) -> pa.Table:
-    """Return the table that a file holds of some rows."""
+    """Return the Arrow table to write of ``data``: query, label, document, comment, features.
+
+    Document and comment columns are left out where the data have none. Refuses names of ``label``
+    and ``query`` that are equal or that a feature has.
+    """
     special = {query: _ids(data.qid), label: pa.array(data.y)}
     if data.documents is not None:
         special["document"] = _ids(data.documents)
@@ -366,7 +384,10 @@ def _written(data: RankingData, label: str, query: str) -> pa.Table:
 
 
 def _ids(qid):
-    """Return query ids as Arrow has them."""
+    """Return query or document ids as an Arrow array.
+
+    Refuse what is neither number, text nor date.
+    """
     ids = qid.astype(object) if qid.dtype.kind == "U" else qid  # keeps zero characters
     try:
         array = pa.array(ids)
@@ -378,7 +399,7 @@ def _ids(qid):
 
 
 def _named_columns(X):
-    """Return the columns of features by name."""
+    """Return columns by name: those of a data frame, or ``feature_1``, ... of a matrix."""
     frame = as_frame(X)
     if frame is not None:
         table = frame.to_arrow()  # with the index of a pandas data frame behind the columns

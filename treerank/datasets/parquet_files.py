@@ -47,9 +47,11 @@ _AT_ONCE = 16
 
 @dataclass(frozen=True, eq=False)
 class _Part:
-    """A file that is open only while it is read: a folder may hold more than may be open.
+    """One Parquet file of a data set; it is open only while it is read, as a folder may hold many.
 
-    ``other_types`` are the types of columns of all files, where those of this file differ.
+    ``source`` says where it is, ``metadata`` and ``schema`` are its own, the schema with the
+    columns of the folders' names. ``other_types`` maps the columns to cast to the type that they
+    get in all files.
     """
 
     source: Source
@@ -66,7 +68,11 @@ class _Part:
         return [name for name in dict.fromkeys(names) if name not in self.source.folder_values]
 
     def completed(self, table: pa.Table, names: Iterable[str], n_rows: int) -> pa.Table:
-        """Return columns that were read, in order and with those of the folders."""
+        """Return ``names`` as a table: columns of the file, and constants of its folders' names.
+
+        ``table`` has the columns that were read, of ``n_rows`` rows; types are made those of all
+        files.
+        """
         names = [*dict.fromkeys(names)]
         if not self.source.folder_values and not self.other_types:
             return table.select(names)  # one that is missing is an error
@@ -83,7 +89,12 @@ class _Part:
 
 @dataclass(frozen=True, eq=False)
 class ParquetFiles:
-    """Files with the same columns, by their paths; a column that is not read is None."""
+    """One or more Parquet files with the same columns, and the role of each column.
+
+    ``files`` maps paths to files, in order; ``schema`` is that of all. ``features`` names the
+    features, and ``label``, ``query``, ``document`` and ``comment`` the column of each role, None
+    where there is none to read. Dates are read as days since ``epoch`` unless that is None.
+    """
 
     files: dict[str, _Part]
     schema: pa.Schema
@@ -109,7 +120,7 @@ class ParquetFiles:
         days_since: str | date | None = None,
         filesystem: Any = None,
     ) -> Self:
-        """Open a file, or the files ``*.parquet`` of a folder in the order of their names.
+        """Open one file, or the files ``*.parquet`` of a folder in the order of their names.
 
         ``arguments`` maps columns to the argument that named them, for messages. ``ids`` are the
         columns of ids, by default of queries and documents. All other parameters are as in
@@ -154,7 +165,7 @@ class ParquetFiles:
         return sum(file.n_rows for file in self.files.values())
 
     def rows_at_once(self) -> int:
-        """Return the number of rows of a batch, which holds about four million numbers."""
+        """Return the number of rows of a batch of about four million numbers."""
         return rows_at_once(_numbers_per_row(self._first_metadata, self.schema, self.features))
 
     @property
@@ -170,7 +181,10 @@ class ParquetFiles:
         return np.float32 if exact and any(map(types.is_floating, numbers)) else np.float64
 
     def columns(self, names: Sequence[str]) -> Iterator[pa.ChunkedArray]:
-        """Yield whole columns, read in groups of about ``_GROUP_BYTES`` bytes."""
+        """Yield each of the columns ``names`` as a whole, all files' rows one after the other.
+
+        Several are read together, up to about ``_GROUP_BYTES`` bytes, to use all threads.
+        """
         n_threads = threads_allowed()
         for group in self._column_groups(names, self.n_rows, n_threads):
             tables = [self._read(path, group, n_threads > 1) for path in self.files]
@@ -180,9 +194,11 @@ class ParquetFiles:
             del tables, chunks  # before the next group is read
 
     def pieces(self, names: Iterable[str]) -> Iterator[tuple[int, pa.Table]]:
-        """Yield columns of some rows, of about ``_GROUP_BYTES`` bytes, and their first row.
+        """Yield ``(first row, table)``: the columns ``names`` of all files, piece by piece.
 
-        One file after the other: opening a file parses the metadata of all its columns.
+        A piece has some of the columns, of about ``_GROUP_BYTES`` bytes, and all rows of one file;
+        ``first row`` is the index of the file's first row among all. One file comes after the
+        other: opening a file parses the metadata of all its columns.
         """
         n_threads, first_row = threads_allowed(), 0
         for path, file in self.files.items():
@@ -193,7 +209,10 @@ class ParquetFiles:
     def _column_groups(
         self, names: Iterable[str], n_rows: int, n_threads: int
     ) -> Iterator[list[str]]:
-        """Yield groups of columns to read together: one for each thread, or more small ones."""
+        """Yield lists of columns to read together: one per thread, or more up to ``_GROUP_BYTES``.
+
+        ``n_rows`` is the number of rows to be read of each.
+        """
         group, n_bytes = list[str](), 0
         for name in names:
             column_bytes = n_rows * _cell_bytes(self.schema.field(name).type)
@@ -206,7 +225,7 @@ class ParquetFiles:
             yield group
 
     def _read(self, path: str, names: list[str], use_threads: bool) -> pa.Table:
-        """Return columns of one file."""
+        """Return the columns ``names`` of one file as a checked table, with dates as days."""
         file = self.files[path]
         with naming_file(path), file.source.opened(file.metadata) as opened:
             table = opened.read(columns=file.in_file(names), use_threads=use_threads)
@@ -219,7 +238,11 @@ class ParquetFiles:
     def batches(
         self, names: Sequence[str], batch_size: int, share: tuple[int, int] = (0, 1)
     ) -> Iterator[pa.Table]:
-        """Yield columns in batches of rows, of all row groups or of every ``share[1]``-th one."""
+        """Yield the columns ``names`` as tables of at most ``batch_size`` rows each.
+
+        ``share`` is ``(number, of)``: of all row groups only ``number``, ``number + of`` and so on
+        are read; ``(0, 1)`` reads all.
+        """
         use_threads, (number, of), n_before = threads_allowed() > 1, share, 0
         for path, file in self.files.items():
             n_rows, n_groups = 0, file.metadata.num_row_groups
@@ -243,7 +266,7 @@ class ParquetFiles:
         pa.default_memory_pool().release_unused()  # which may be as large as a group of rows
 
     def _in_days(self, table: pa.Table) -> pa.Table:
-        """Return a table in which features that are dates are days since the epoch, if given."""
+        """Return a table in which features that are dates are days since ``epoch``, if given."""
         for index, name in enumerate(table.column_names):
             column = table.column(index)
             is_date = types.is_date(column.type) or types.is_timestamp(column.type)
@@ -252,7 +275,10 @@ class ParquetFiles:
         return table
 
     def _check_values(self, path: str, table: pa.Table, first_row: int = 0) -> None:
-        """Refuse damaged text, infinite labels and missing query ids."""
+        """Refuse damaged text, infinite or inexact labels, and missing ids in a table of ``path``.
+
+        ``first_row`` is the row of the file at which the table begins, for the message.
+        """
         for name, column in zip(table.column_names, table.columns, strict=True):
             role = self.role_of(name)
             with naming_file(path):
@@ -278,7 +304,7 @@ class ParquetFiles:
         return roles.get(name, "feature")
 
     def _refuse_ids(self, path: str) -> None:
-        """Refuse a feature that is an id by its name and its type."""
+        """Refuse a feature that is probably an id: by its name, and as integers or text."""
         for name in self.features:
             kind = self.schema.field(name).type
             if name.lower() in ID_NAMES and (types.is_integer(kind) or is_text(kind)):
@@ -366,7 +392,7 @@ def numbers_per_row(path: str | Path, names: Sequence[str]) -> int:
 
 
 def _numbers_per_row(metadata: pq.FileMetaData, schema: pa.Schema, names: Sequence[str]) -> int:
-    """Return the same by the counts of the first group of rows."""
+    """Return the same as :func:`numbers_per_row`, estimated from the first row group's metadata."""
     used = {*names}
     lists = [field.name for field in schema if field.name in used and is_embedding(field.type)]
     if not lists or not metadata.num_row_groups:
@@ -381,7 +407,10 @@ def _numbers_per_row(metadata: pq.FileMetaData, schema: pa.Schema, names: Sequen
 
 @contextmanager
 def naming_file(path: str) -> Iterator[None]:
-    """Turn the errors of a file that is not whole into one that names the file."""
+    """Turn errors of damaged or truncated content within the block into a ValueError with ``path``.
+
+    Errors of the operating system, and those that name the file already, stay as they are.
+    """
     try:
         yield
     except _ERRORS as error:
@@ -396,7 +425,10 @@ def naming_file(path: str) -> Iterator[None]:
 
 
 def as_floats(column: pa.ChunkedArray | pa.Array, dtype: Any) -> np.ndarray:
-    """Return numbers as floats; missing values are NaN."""
+    """Return an Arrow column of numbers as an array of floats of type ``dtype``.
+
+    Missing values are NaN.
+    """
     kind = pa.float32() if dtype == np.float32 else pa.float64()
     if types.is_decimal(column.type):  # which are rounded correctly only as text
         column = column.cast(pa.string())
@@ -406,7 +438,11 @@ def as_floats(column: pa.ChunkedArray | pa.Array, dtype: Any) -> np.ndarray:
 
 
 def as_ids(path: str, name: str, column: pa.ChunkedArray) -> np.ndarray:
-    """Return query ids as an array: int64 where they are integers, or text of a fixed width."""
+    """Return a column of ids as an array: int64 for integers, strings, or dates and floats.
+
+    Refuses text that is longer than ``LONGEST_QID`` bytes or has NUL; ``path`` and ``name`` are for
+    the message.
+    """
     kind = column.type
     if is_text(kind) or types.is_dictionary(kind):
         encoded = column if types.is_dictionary(kind) else column.dictionary_encode()
@@ -422,7 +458,7 @@ def as_ids(path: str, name: str, column: pa.ChunkedArray) -> np.ndarray:
 
 
 def kind_name(kind: Any) -> str:
-    """Return the name of a type, cut where it is long."""
+    """Return the name of an Arrow type for messages, shortened where it is long."""
     return quote(str(kind)).strip("'")
 
 
@@ -455,7 +491,7 @@ _RULES = {"label": "numbers", "feature": "numbers, text or categories"}
 
 
 def _epoch(days_since: str | date) -> datetime:
-    """Return a date, as text or not, as a time in UTC."""
+    """Return ``days_since``, a date, a time or ISO text of one, as a time in UTC."""
     try:
         value = days_since
         if isinstance(value, str):
@@ -479,7 +515,11 @@ def _days(column: pa.ChunkedArray, epoch: datetime) -> pa.ChunkedArray:
 
 
 def _is_allowed(role, kind):
-    """Tell whether a column may be what it is for."""
+    """Return whether a column of Arrow type ``kind`` may have a role.
+
+    A label must be numbers; a feature numbers, text or lists of numbers; a query or document id
+    numbers, text, dates or times.
+    """
     value = kind.value_type if types.is_dictionary(kind) else kind
     if role == "label":
         return is_number(kind) and not types.is_null(kind)
@@ -495,7 +535,11 @@ def _parts(
     is_used: Callable[[str], bool],
     label: str | None,
 ) -> dict[str, _Part]:
-    """Return the files by their names, in order."""
+    """Return the opened files by name, in order; those of a store are opened in parallel.
+
+    ``ids``, ``is_used`` and ``label`` are as in
+    :func:`~treerank.datasets.csv_files.csv_as_parquet`.
+    """
     part = partial(_part, ids=ids, is_used=is_used, label=label)
     parts: Iterable[_Part]
     if sources[0].store is None:
@@ -509,7 +553,11 @@ def _parts(
 def _part(
     source: Source, ids: Collection[str], is_used: Callable[[str], bool], label: str | None
 ) -> _Part:
-    """Return a file; of a CSV file, columns ``ids`` hold ids, and the column ``label`` labels."""
+    """Return one file with its metadata and schema; a CSV file is converted to Parquet in memory.
+
+    ``ids``, ``is_used`` and ``label`` are as in
+    :func:`~treerank.datasets.csv_files.csv_as_parquet`. Refuses pipes, and CSV files in a store.
+    """
     if source.store is None:
         if not is_regular_file(source.name):
             raise ValueError(f"{source.name}: must be a regular file, which can be read twice.")
@@ -533,9 +581,10 @@ def _part(
 
 
 def _in_same_types(files: dict[str, _Part]) -> tuple[dict[str, _Part], pa.Schema]:
-    """Return files whose columns get the types that hold those of all files, and their schema.
+    """Return ``(files, schema)``: files that cast their columns if needed, and their schema.
 
-    Columns may differ in the width of offsets of text, or be empty in some files.
+    Types may differ only in the width of offsets of text, or where a column has no values in a
+    file; else it is an error.
     """
     first = next(iter(files))
     schema = files[first].schema
@@ -555,7 +604,7 @@ def _in_same_types(files: dict[str, _Part]) -> tuple[dict[str, _Part], pa.Schema
 
 
 def _check_names(path, schema):
-    """Refuse two columns of one name."""
+    """Refuse a schema with two columns of one name."""
     for name, count in Counter(schema.names).items():
         if count > 1:
             raise column_error(path, name, "must be there once; got it twice.")
@@ -576,7 +625,7 @@ def _check_same(path, schema, first, expected):
 
 
 def _are_like(*kinds: Any) -> bool:
-    """Tell whether two types are text, or one of nothing but missing values."""
+    """Return whether two Arrow types are both text, or one is that of missing values alone."""
     if not all(isinstance(kind, pa.DataType) for kind in kinds):
         return False
     return all(map(is_text, kinds)) or any(map(types.is_null, kinds))
@@ -588,7 +637,10 @@ def _check_length(path, n_rows, expected):
 
 
 def _index_columns(schema):
-    """Return the columns that are the index of the pandas data frame that was written."""
+    """Return the names of the columns in which pandas stored the index of a data frame.
+
+    [] if none.
+    """
     about = schema.pandas_metadata
     columns = about.get("index_columns") if isinstance(about, dict) else None
     return [name for name in columns or () if isinstance(name, str)]

@@ -52,7 +52,7 @@ class Source:
 
     @contextmanager
     def opened(self, metadata: pq.FileMetaData | None = None) -> Iterator[pq.ParquetFile]:
-        """Open the file; metadata that were read before are not read again."""
+        """Open the file for the block; ``metadata``, if given, are not read again."""
         if self.store is None:
             settings = {"pre_buffer": False, "buffer_size": _BUFFER_SIZE}
             with pq.ParquetFile(self.location, metadata=metadata, **settings) as file:
@@ -64,7 +64,11 @@ class Source:
 
 
 def sources_of(path: str | Path, filesystem: Any = None, ids: Collection[str] = ()) -> list[Source]:
-    """Return the files of a path in the order of their names; columns ``ids`` hold ids."""
+    """Return the file of a path, or the Parquet files of a folder in the order of their names.
+
+    ``filesystem`` is as in :func:`~treerank.datasets.parquet.read_parquet`. Columns ``ids`` that
+    the names of folders hold are ids: 007 stays text.
+    """
     store = Store.of(path, filesystem)
     if store is None:
         folder = Path(path)
@@ -93,7 +97,10 @@ def has_parquet(folder: str | Path) -> bool:
 
 
 def _files_below(folder: Path) -> Iterator[str]:
-    """Yield the files of a folder that are read, relative to it."""
+    """Yield the paths, relative to a folder, of the Parquet files to read in it and its subfolders.
+
+    Only subfolders named as in Hive, such as ``year=2026``, are entered.
+    """
     for parent, folders, files in os.walk(folder, followlinks=True):
         folders[:] = filter(_is_of_hive, folders)  # others are not entered
         start = Path(parent).relative_to(folder)
@@ -105,12 +112,15 @@ def _parts(path: str) -> list[str]:
 
 
 def _is_of_hive(folder: str) -> bool:
-    """Tell whether the name of a folder is a column with a value."""
+    """Return whether a folder is named as in Hive, ``column=value``, and is not hidden."""
     return "=" in folder[1:] and folder[0] not in _HIDDEN
 
 
 def _is_read(path: str) -> bool:
-    """Tell whether a file, relative to its folder, is read."""
+    """Return whether a file is read: its name ends in .parquet and nothing in it is hidden.
+
+    ``path`` is relative to the data set's folder; all folders in it must be named as in Hive.
+    """
     *folders, name = _parts(path)
     return name.endswith(_SUFFIX) and name[0] not in _HIDDEN and all(map(_is_of_hive, folders))
 
@@ -118,7 +128,10 @@ def _is_read(path: str) -> bool:
 def _folder_values(
     sources: Mapping[str, Source], ids: Collection[str]
 ) -> list[dict[str, pa.Scalar]]:
-    """Return the values of columns that the folders of each file name."""
+    """Return a dict for each file, in order: the values of the columns in the names of its folders.
+
+    Refuses a column that only some of the files have. Columns ``ids`` are ids.
+    """
     folders = [folder for path in sources for folder in _parts(path)[:-1]]
     names = [*dict.fromkeys(folder.partition("=")[0] for folder in folders)]
     if not names:
@@ -143,7 +156,10 @@ def _folder_values(
 
 
 def _typed(texts: pa.Array, is_id: bool) -> pa.Array:
-    """Return values of folders as numbers, dates or truth values, if all of them are."""
+    """Return the values in folders' names as numbers, dates or booleans if all are, else as text.
+
+    Ids (``is_id``) become numbers only if no character is lost.
+    """
     if is_id:
         return plain_ids(texts)
     are_numbers = compute.all(compute.match_substring_regex(texts, NUMBER)).as_py()

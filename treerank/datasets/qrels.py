@@ -45,10 +45,11 @@ class Qrels(NamedTuple):
         return html_of(self._shown())
 
     def labels_of(self, qid: ArrayLike, doc_ids: ArrayLike, *, unjudged: float = 0.0) -> np.ndarray:
-        """Return the labels of documents, such as a run's; downstream, NaN means "not judged".
+        """Return the labels of pairs of query and document, such as a run's.
 
-        With them, metrics are computed on the ranked documents alone. trec_eval also counts judged
-        documents that are not in the run.
+        ``unjudged`` where there is none. Pass ``unjudged=nan`` to let metrics leave these documents
+        out. Metrics are then computed on the given documents alone; trec_eval also counts judged
+        documents that are not in the run. Several labels of a pair are an error.
         """
         label_of: dict[tuple[str, str], float] = {}
         for pair, label in zip(pairs_of(self.qid, self.doc_ids), self.y, strict=True):
@@ -62,7 +63,11 @@ class Qrels(NamedTuple):
         )
 
     def merged(self, how: Literal["mean", "majority"] = "mean") -> Self:
-        """Return one label for each pair: the mean, or the most frequent, the lower one of two."""
+        """Return one label for each pair of query and document, whatever the number of its judges.
+
+        ``how="mean"`` is the mean label, ``"majority"`` the most frequent one, or the lowest of
+        those in a tie.
+        """
         check_choice("how", how, ["mean", "majority"])
         first, pair = self._pairs()
         qid, doc_ids, labels = map(np.asarray, self)
@@ -101,7 +106,10 @@ class Qrels(NamedTuple):
         return float(1 - (together * distance).sum() / expected) if expected > 0 else np.nan
 
     def _pairs(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the first line of each pair, and the number of the pair of each line."""
+        """Return ``(first, pair)``: the first line of each pair, and each line's pair number.
+
+        A pair is a query and a document; pairs are numbered in sorted order.
+        """
         names = np.array(pairs_of(self.qid, self.doc_ids), dtype=str).reshape(-1, 2).T
         _, first, pair = np.unique(names, axis=1, return_index=True, return_inverse=True)
         return first, pair.reshape(-1)

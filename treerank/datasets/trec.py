@@ -127,7 +127,7 @@ def write_trec_run(
 
 
 def finite_number(value: Any) -> float | None:
-    """Return a number, or the one that a text is; None for what is no finite one, such as 1_000.
+    """Return a number, or the number that a text holds; None if it is not finite or not a number.
 
     Examples
     --------
@@ -142,7 +142,10 @@ def finite_number(value: Any) -> float | None:
 
 
 def _words(name: str, values: ArrayLike, n: int) -> list[str]:
-    """Return names as text; refuse what a line of words cannot hold."""
+    """Return ``n`` names as text; refuse those with spaces, NUL or characters outside of UTF-8.
+
+    ``name`` is the argument's name in the message.
+    """
     words = texts_of(name, values, n)
     for word, value in zip(words, np.array(values, object), strict=True):  # text loses a last NUL
         if word.split() != [word] or "\0" in f"{word}{value}":
@@ -155,7 +158,11 @@ def _words(name: str, values: ArrayLike, n: int) -> list[str]:
 def _columns(
     path: Path, n_fields: int, field_numbers: tuple[int, int, int]
 ) -> tuple[Any, Any, Any]:
-    """Return two columns of text and one of numbers, by the indexes of their fields."""
+    """Return three fields of each line of a file: two as text and one as float.
+
+    A line must have ``n_fields`` fields, separated by spaces; ``field_numbers`` are the indices of
+    the three. Empty lines are skipped.
+    """
     rows = list[tuple[str, str, float]]()
     with open_text(path) as text:
         for number, line in enumerate(text.stream, 1):

@@ -46,7 +46,12 @@ _STREAM_PARAMETERS = {
 
 
 class Searches(NamedTuple):
-    """Properties of queries, each repeated for every page of its query."""
+    """Properties of queries, one row per document: each is repeated for all pages of the query.
+
+    ``n_terms`` is the number of query terms and ``rarity`` how rare they are. ``intent`` is the
+    degree, in (0, 1), to which a known site is sought and not a text; ``sharpness`` scales the
+    effect of the text's match, and ``ease`` shifts the utility of all pages.
+    """
 
     n_terms: np.ndarray
     rarity: np.ndarray
@@ -56,7 +61,12 @@ class Searches(NamedTuple):
 
 
 class Pages(NamedTuple):
-    """Properties of pages, and the noise of their features."""
+    """Standard normal properties of pages, and noise of their features.
+
+    ``match`` (to the query), ``popularity`` and ``quality`` have shape (n_pages,).
+    ``stream_noise``, of shape (n_streams, 4, n_pages), is for the features of each part of the
+    text, and ``page_noise``, of shape (11, n_pages), for the features of the page as such.
+    """
 
     match: np.ndarray
     popularity: np.ndarray
@@ -66,7 +76,12 @@ class Pages(NamedTuple):
 
 
 class Stream(NamedTuple):
-    """Counts of one stream of each page: its length, and occurrences of the query's terms."""
+    """Counts of one text field ("stream" in MSLR: body, anchor, title, url) of each page.
+
+    ``length`` is its number of words and ``covered`` the number of query terms in it; ``total``,
+    ``least`` and ``most`` are the sum, minimum and maximum of the terms' frequencies.
+    ``usual_log_length`` is the typical logarithm of the length.
+    """
 
     length: np.ndarray
     covered: np.ndarray
@@ -77,7 +92,9 @@ class Stream(NamedTuple):
 
 
 def check_cells(**counts: Any) -> None:
-    """Refuse what is no count, and counts whose product is beyond any memory.
+    """Refuse a count that is not a positive whole number, and counts whose product is too large.
+
+    Each keyword argument names a count; the product is limited to ``MOST_CELLS``.
 
     Examples
     --------
@@ -171,7 +188,10 @@ def make_web_search(
 
 
 def _query_of_each_page(n_queries, documents_per_query, rng):
-    """Draw the number of pages of each query; return the query of each page."""
+    """Draw how many pages each query has, ``documents_per_query`` on average; return query numbers.
+
+    The result has one sorted entry per page; each query has at least one.
+    """
     weights = np.cumsum(rng.gamma(2.0, size=n_queries))
     n_spare = n_queries * (documents_per_query - 1)
     ends = np.rint(n_spare * weights / weights[-1]).astype(np.int64)
@@ -179,7 +199,10 @@ def _query_of_each_page(n_queries, documents_per_query, rng):
 
 
 def _drawn_searches(n_queries, qid, rng):
-    """Draw queries; return the properties of the query of each page."""
+    """Draw the properties of ``n_queries`` queries.
+
+    Return them for the query ``qid`` of each page.
+    """
     n_terms = np.minimum(1 + rng.poisson(1.8, n_queries), 12).astype(np.float64)
     lean = 2.3 - n_terms + 0.7 * rng.standard_normal(n_queries)
     hopeless = rng.random(n_queries) < 0.03
@@ -191,7 +214,10 @@ def _drawn_searches(n_queries, qid, rng):
 
 
 def _drawn_pages(qid, rng):
-    """Draw pages; some equal the page before them in the same query."""
+    """Draw the properties of pages.
+
+    About 3 % are copies of the page before them in the same query.
+    """
     n_streams = len(_STREAM_PARAMETERS)
     draws = rng.standard_normal((3 + 4 * n_streams + 11, len(qid)))
     repeats = np.flatnonzero(rng.random(len(qid)) < 0.03)
@@ -212,7 +238,7 @@ def _utility(searches, pages):
 
 
 def _labels(utility):
-    """Return labels by the rank of the utility, so that the shares are exact."""
+    """Return labels 0 to 4 by the rank of the utility, in exactly the shares ``_LABEL_SHARES``."""
     ends = np.rint(np.cumsum(_LABEL_SHARES / _LABEL_SHARES.sum()) * len(utility)).astype(np.int64)
     labels = np.empty(len(utility), dtype=np.int64)
     order = np.argsort(utility, kind="stable")
@@ -223,7 +249,10 @@ def _labels(utility):
 def _feature_columns(
     searches: Searches, pages: Pages, signal: np.ndarray
 ) -> Iterator[tuple[int, np.ndarray]]:
-    """Yield the number and the values of each column, stream by stream; clicks need the signal."""
+    """Yield ``(column number, values)`` of each feature: of each text field, then of the page.
+
+    ``signal`` is the utility without noise, on which the click features depend.
+    """
     streams = [
         _stream(name, searches, pages, noise)
         for name, noise in zip(_STREAM_PARAMETERS, pages.stream_noise, strict=True)
@@ -257,14 +286,17 @@ def _stream(name, searches, pages, noise):
 
 
 def _whole_page(streams):
-    """Return the counts of the whole page: sums over the streams, and the best coverage."""
+    """Return the counts of the whole page from those of its four text fields.
+
+    Lengths and frequencies are summed; ``covered`` is the largest of the fields.
+    """
     length, _, total, least, most, _ = map(np.add.reduce, zip(*streams, strict=True))
     covered = np.maximum.reduce([stream.covered for stream in streams])
     return Stream(length, covered, total, least, most, streams[0].usual_log_length)
 
 
 def _rows_of_stream(stream, searches):
-    """Yield the 25 columns of one stream, in the order of :func:`make_web_search`."""
+    """Yield the 25 features of one text field, in the order of :func:`make_web_search`."""
     length, n_terms = np.maximum(stream.length, 1), searches.n_terms
     # More of the longer texts contain a term.
     rarity = searches.rarity * (14 - stream.usual_log_length)
@@ -290,7 +322,7 @@ def _rows_of_stream(stream, searches):
 
 
 def _page_columns(searches, pages, signal):
-    """Yield the eleven columns that belong to no stream."""
+    """Yield the eleven features of the page as such: links, quality and clicks, not its text."""
     noise, popularity = pages.page_noise, pages.popularity
     yield np.floor(1 + np.exp(0.8 + 0.5 * noise[0] - 0.2 * popularity))
     yield np.floor(10 + np.exp(3.3 + 0.6 * noise[0] + 0.3 * noise[1]))
@@ -306,5 +338,5 @@ def _page_columns(searches, pages, signal):
 
 
 def _clicks(interest, threshold):
-    """Return clicks: none below the threshold of interest, a heavy tail above it."""
+    """Return numbers of clicks: 0 where interest is below the threshold, heavy-tailed above it."""
     return np.floor(np.expm1(2.5 * np.maximum(interest - threshold, 0)))

@@ -95,12 +95,14 @@ class Metric(RenamedMembers, ABC):
 
     @abstractmethod
     def gains(self, y: np.ndarray) -> np.ndarray:
-        """Return the gain of each document, by row."""
+        """Return the gain of each document, which its label decides, by row."""
 
     def ideal(self, gains: np.ndarray, indptr: np.ndarray) -> np.ndarray:
-        """Return the ideal total of each query; 0 if it has no relevant document.
+        """Return the largest total that each query can reach; 0 if it has no relevant document.
 
-        By default it is 1, or 0 if no document has a gain.
+        A value is a query's total divided by this. ``gains`` are sorted by query, and query q has
+        the gains from ``indptr[q]`` to ``indptr[q + 1]``. By default the ideal is 1, or 0 if no
+        document has a gain.
         """
         return (count_relevant(gains, indptr) > 0).astype(np.float64)
 
@@ -112,13 +114,20 @@ class Metric(RenamedMembers, ABC):
         return self.ideal(gains, groups.indptr)
 
     def discounts(self, n_positions: int) -> np.ndarray:
-        """Return the discount of each position up to the cutoff; empty if there are none."""
+        """Return the discount of each of the first ``n_positions`` positions.
+
+        Empty if none is used.
+        """
         return np.empty(0)
 
     def totals(
         self, scores: np.ndarray, gains: np.ndarray, indptr: np.ndarray, ties: str
     ) -> np.ndarray:
-        """Rank each query, with ties broken by ``ties``, and return the total of each list."""
+        """Rank the documents of each query by their scores; return each list's total, undivided.
+
+        Scores and gains are sorted by query, and query q has the rows from ``indptr[q]`` to
+        ``indptr[q + 1]``. ``ties`` is a key of ``TIES``.
+        """
         kernel = totals_kernel(type(self).list_total)
         discounts = self.discounts(min(self.depth, np.diff(indptr).max()))
         total = np.empty(len(indptr) - 1)
@@ -133,7 +142,7 @@ class Metric(RenamedMembers, ABC):
 
     @property
     def of_nothing(self) -> float:
-        """Value of a query without a relevant document."""
+        """Value of a query without a relevant document; NaN for ``"exclude"``."""
         return np.nan if self.no_relevant == "exclude" else float(self.no_relevant)
 
     def per_query(self, y: ArrayLike, scores: ArrayLike, qid: Queries = None) -> np.ndarray:
@@ -155,9 +164,10 @@ class Metric(RenamedMembers, ABC):
         return values
 
     def prepared(self, y: ArrayLike, qid: Queries = None) -> "PreparedMetric":
-        """Return a function of the scores alone; labels are checked and sorted once.
+        """Return a :class:`PreparedMetric`, which maps scores to the metric, for many calls.
 
-        If no query has a relevant document, that is an error: early stopping could not use it.
+        Labels are checked and sorted by query once. If no query has a relevant document, that is an
+        error: early stopping could not use it.
         """
         prepared = self._prepare(y, qid)
         if not prepared.ideal.any():
@@ -165,16 +175,17 @@ class Metric(RenamedMembers, ABC):
         return prepared
 
     def nothing_to_find(self, n_documents: int) -> ValueError:
-        """Return the error of labels without a relevant document."""
+        """Return the error of labels among which no query has a relevant document."""
         return ValueError(
             f"y must have something to find in at least one query to measure {self.name}; "
             f"got {n_documents} documents without relevance."
         )
 
     def prepared_part(self, gains: np.ndarray, groups: QueryGroups) -> "PreparedMetric":
-        """Return :meth:`prepared` for a subset of the queries, which may be empty.
+        """Return the metric for the documents of some queries, ``groups``, which may be none.
 
-        ``gains`` are the gains of its documents: they may depend on all labels.
+        ``gains`` are the gains of these documents by row; they are passed since they may depend on
+        all labels, such as on the highest.
         """
         gains = groups.sorted(gains)
         ideal = self.ideal_of(gains, groups) if groups.n_queries else gains
@@ -189,10 +200,18 @@ class Metric(RenamedMembers, ABC):
 
 @dataclass(frozen=True, eq=False)
 class PreparedMetric:
-    """A metric with its labels: ``prepared(scores)`` is a float.
+    """A metric with labels: ``prepared(scores)`` is the mean over queries.
 
-    ``gains`` are the documents' gains, sorted by query; ``ideal`` is the ideal total of each
-    query, 0 if it has no relevant document.
+    Attributes
+    ----------
+    metric : Metric
+        The metric.
+    groups : QueryGroups
+        Rows of each query.
+    gains : ndarray of shape (n_documents,)
+        Gains of the documents, sorted by query.
+    ideal : ndarray of shape (n_queries,)
+        Largest total that each query can reach, 0 if it has no relevant document.
 
     Examples
     --------
@@ -217,7 +236,10 @@ class PreparedMetric:
         return mean_value(self.per_query(scores), self.name)
 
     def per_query(self, scores: ArrayLike) -> np.ndarray:
-        """Return one value per query."""
+        """Return one value per query, in the order of ``groups``.
+
+        An empty array without queries.
+        """
         if len(self.gains) == 0:  # of a part without queries
             return self.ideal
         scores = check_column("scores", scores, len(self.gains))
@@ -232,7 +254,10 @@ class PreparedMetric:
 
 
 def _shown(value: Any) -> Any:
-    """Return a NumPy number as a Python number, and a mapping of queries as their number."""
+    """Return a setting as a metric's name shows it.
+
+    A NumPy number becomes a Python number; a mapping by query becomes the number of its queries.
+    """
     if isinstance(value, dict):
         return f"{len(value)} queries"
     return value.item() if isinstance(value, np.generic) else value
@@ -276,7 +301,7 @@ def mean_value(values: np.ndarray, name: str, weight: np.ndarray | None = None) 
 
 
 def exact_sum(values: np.ndarray) -> list[float]:
-    """Return a few numbers whose exact sum is the exact sum of the values.
+    """Return a few floats whose exact sum is that of all values, so that parts can be added later.
 
     Examples
     --------

@@ -51,7 +51,12 @@ Gain = Annotated[Any, Rule(lambda _, gain: check_gain(gain))]
 
 @register_jitable
 def discounted_gain(gains: np.ndarray, ends: np.ndarray, k: int, discounts: np.ndarray) -> float:
-    """Return the expected sum of discounted gains."""
+    """Return the sum of gain times discount over a ranked list.
+
+    Tied documents count their mean gain. ``gains`` are in the order of the ranking. ``ends[i]`` is
+    the end of the block of tied documents that begins at position i. Positions beyond ``discounts``
+    count nothing; ``k`` is not used.
+    """
     dcg, start = 0.0, 0
     depth = min(len(gains), len(discounts))
     while start < depth:
@@ -108,18 +113,22 @@ class NDCG(Metric):
         object.__setattr__(self, "gain", check_gain(self.gain))
 
     def gains(self, y: np.ndarray) -> np.ndarray:
-        """Return the gain of each label."""
+        """Return the gain of each document: that of its label."""
         return label_gains(y, self.gain)
 
     def ideal(self, gains: np.ndarray, indptr: np.ndarray) -> np.ndarray:
-        """Return the DCG of the best order."""
+        """Return the DCG of the best order of each query.
+
+        It is infinite for a query that has fewer than k documents, and so the value 0, with
+        ``short_lists="zero"``.
+        """
         ideal = self.totals(gains, gains, indptr, "stable")
         if self.short_lists == "zero" and self.k is not None:
             ideal[(np.diff(indptr) < self.k) & (ideal > 0)] = np.inf  # their value is 0
         return ideal
 
     def discounts(self, n_positions: int) -> np.ndarray:
-        """Return the discount of each position that counts."""
+        """Return the discount of each of the first ``n_positions`` positions."""
         return DISCOUNTS[self.discount](np.arange(1.0, n_positions + 1))
 
 
@@ -129,7 +138,12 @@ NEGLIGIBLE = math.log(1e-20)
 
 @register_jitable
 def _expected_reciprocal_rank(stops, ends, k, discounts):
-    """Return the expected reciprocal rank at which the user stops."""
+    """Return the expectation of 1 / position at which the user stops, within the first ``k``.
+
+    ``stops`` are the probabilities that a document satisfies the user, in the order of the ranking;
+    ``ends[i]`` is the end of the tied block that begins at i, over whose orders is averaged.
+    ``discounts`` are not used.
+    """
     expected, goes_on, start = 0.0, 1.0, 0
     depth = min(len(stops), k)
     while start < depth and goes_on > 0:
@@ -186,7 +200,7 @@ class ExpectedReciprocalRank(Metric):
             check_number("max_label", self.max_label, at_most=MAX_LABEL)
 
     def gains(self, y: np.ndarray) -> np.ndarray:
-        """Return the chance that a document satisfies the user."""
+        """Return the probability that each document satisfies the user."""
         top = y.max() if self.max_label is None else float(self.max_label)
         if y.max() > top:
             raise ValueError(f"y must be at most max_label={top}; got {y.max()}.")
@@ -196,7 +210,7 @@ class ExpectedReciprocalRank(Metric):
 
 @register_jitable
 def _mean_products(factors, size):
-    """Return the mean product of all subsets of t factors, for t from 0 to ``size``.
+    """Return the mean product over all subsets of t of the factors, for t = 0 to ``size``.
 
     The result ends earlier where all that would follow is below 1e-20.
     """
@@ -239,5 +253,5 @@ class RankBiasedPrecision(ThresholdMetric):
     list_total = discounted_gain
 
     def discounts(self, n_positions: int) -> np.ndarray:
-        """Return the probability that the user stops at each position that counts."""
+        """Return the probabilities that the user stops at positions 1 to ``n_positions``."""
         return (1 - self.persistence) * self.persistence ** np.arange(n_positions)

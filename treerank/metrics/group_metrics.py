@@ -121,7 +121,11 @@ def err_ia(
 
 
 def _queries(aspects, scores, qid):
-    """Return the aspects of the documents of each query, and their order, best first."""
+    """Check the arguments of :func:`alpha_ndcg`; return ``(aspects, order)`` of each query.
+
+    ``aspects`` is a boolean matrix with a row per document of the query, and ``order`` its row
+    numbers, best score first.
+    """
     scores, table = check_column("scores", scores), as_numbers("aspects", aspects)
     if table.ndim != 2 or len(table) != len(scores) or not np.isin(table, [0, 1]).all():
         raise ValueError(
@@ -132,13 +136,20 @@ def _queries(aspects, scores, qid):
 
 
 def _gains(ranked, alpha):
-    """Return the gain of each document of a ranking."""
+    """Return the gain of each document of a ranked list of one query.
+
+    ``ranked`` is boolean, of shape (n_documents, n_aspects). An aspect adds ``(1 - alpha) ** c`` to
+    the gain of a document that has it, after c others that have it.
+    """
     earlier = np.cumsum(ranked, axis=0) - ranked
     return (ranked * (1.0 - alpha) ** earlier).sum(axis=1)
 
 
 def _best(rows, alpha):
-    """Return the greedy ranking, which picks the largest gain at each position."""
+    """Return the row numbers of the greedy ranking, with the largest gain left at each position.
+
+    ``rows`` is boolean, of shape (n_documents, n_aspects).
+    """
     aspect_gains, order, remaining = np.ones(rows.shape[1]), [], list(range(len(rows)))[::-1]
     while remaining:
         order.append(remaining.pop(int(np.argmax(rows[remaining] @ aspect_gains))))

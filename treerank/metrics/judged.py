@@ -153,7 +153,11 @@ def ndcg_bounds(
 
 
 def _bounds_of_query(gains, scores, k, largest):
-    """Return the bounds of the NDCG of one query, whose unjudged gains are NaN."""
+    """Return ``(lowest, highest)`` NDCG of one query over all gains of its unjudged documents.
+
+    ``gains`` are NaN for these documents and may then be from 0 to ``largest``. Both are NaN if
+    ``largest`` is 0.
+    """
     discount = DISCOUNTS["log2"](np.arange(1.0, len(gains) + 1))
     discount[len(gains) if k is None else k :] = 0
     discounts = _mean_discounts(scores, discount)
@@ -168,7 +172,10 @@ def _bounds_of_query(gains, scores, k, largest):
 
 
 def _mean_discounts(scores, discount):
-    """Return the discount of each document; tied documents share the mean of their positions."""
+    """Return the discount of each document by its score; ties share the mean of their positions'.
+
+    ``discount`` has one entry per position.
+    """
     _, tie, counts = np.unique(-scores, return_inverse=True, return_counts=True)
     ends = np.cumsum(counts)
     sums = np.append(0.0, np.cumsum(discount))
@@ -176,7 +183,15 @@ def _mean_discounts(scores, discount):
 
 
 def _lower_bound(judged_dcg, unjudged_discounts, sorted_gains, discount, largest):
-    """Return the smallest NDCG: the last n unjudged documents have the largest gain, for some n."""
+    """Return the lowest NDCG; NaN if no document has a gain.
+
+    It is attained where the last n unjudged documents of the list have the largest gain and the
+    others have 0, for some n.
+
+    ``judged_dcg`` is the DCG of the judged documents, ``unjudged_discounts`` the discounts of the
+    others and ``sorted_gains`` the gains of the judged ones, both descending; ``discount`` has an
+    entry for each position, and ``largest`` is the largest gain possible.
+    """
     n_unjudged, n = len(unjudged_discounts), len(sorted_gains)
     dcg = judged_dcg + largest * np.append(0.0, np.cumsum(unjudged_discounts[::-1]))
     ideal = np.array([sorted_gains @ discount[s : s + n] for s in range(n_unjudged + 1)])
@@ -186,7 +201,12 @@ def _lower_bound(judged_dcg, unjudged_discounts, sorted_gains, discount, largest
 
 
 def _upper_bound(judged_dcg, unjudged_discounts, sorted_gains, discount, largest):
-    """Return the largest NDCG, by Dinkelbach's iteration over counts of documents at each gain."""
+    """Return the highest NDCG.
+
+    NaN if no document can have a gain. Arguments as of :func:`_lower_bound`. Unjudged documents
+    have gains of judged ones, 0 or the largest. Dinkelbach's iteration maximizes the ratio DCG /
+    ideal DCG over how many of them have at least each gain.
+    """
     if len(unjudged_discounts) == 0 and not sorted_gains.any():
         return np.nan
     levels = -np.unique(-np.concatenate([[largest, 0.0], sorted_gains]))
@@ -204,7 +224,7 @@ def _upper_bound(judged_dcg, unjudged_discounts, sorted_gains, discount, largest
 
 
 def _best_counts(values):
-    """Return nondecreasing column numbers, one per row, with the largest sum of values."""
+    """Return column numbers, one per row and never falling, with the largest sum of ``values``."""
     sums = [values[0]]
     for row in values[1:]:
         sums.append(np.maximum.accumulate(sums[-1]) + row)

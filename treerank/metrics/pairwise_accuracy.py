@@ -15,7 +15,12 @@ from treerank.numerics.compiling import njit, register_jitable
 
 @register_jitable
 def _right_pairs(ranked, ends, k, discounts):
-    """Count the pairs in the right order, a tied pair as one half; this overwrites ``ranked``."""
+    """Return how many pairs of a ranked list are in the right order; a tied pair counts one half.
+
+    ``ranked`` are the labels in the order of the ranking, ascending within each tied block; they
+    are overwritten. ``ends[i]`` is the end of the block that begins at i. ``k`` and ``discounts``
+    are not used.
+    """
     ties, start = 0, 0
     while start < len(ranked):
         ties += _count_unequal(ranked[start : ends[start]])
@@ -60,7 +65,10 @@ class PairwiseAccuracy(Metric):
 
 @register_jitable
 def _count_unequal(values):
-    """Return the number of pairs of different values; equal values are adjacent."""
+    """Return the number of pairs of different values.
+
+    ``values`` must have equal ones side by side.
+    """
     pairs, start = len(values) * (len(values) - 1) // 2, 0
     for i in range(1, len(values) + 1):
         if i == len(values) or values[i] != values[start]:
@@ -71,7 +79,10 @@ def _count_unequal(values):
 
 @njit
 def count_descents(values: np.ndarray) -> int:
-    """Return the number of i < j with values[i] > values[j]; the merge sort changes ``values``."""
+    """Return the number of pairs i < j with values[i] > values[j].
+
+    This sorts ``values`` in place.
+    """
     n, width, descents = len(values), 1, 0
     merged = np.empty_like(values)
     while width < n:

@@ -38,9 +38,11 @@ NO_CUTOFF = int(np.iinfo(np.int64).max)
 
 @functools.cache
 def totals_kernel(list_total: Callable[..., float]) -> Callable[..., None]:
-    """Return the kernel that ranks queries and computes the totals of their lists.
+    """Return a compiled function that ranks the documents of each query and totals each list.
 
-    ``list_total(ranked, ends, k, discounts) -> float`` is plain Python that numba can compile.
+    ``list_total(ranked, ends, k, discounts) -> float`` is plain Python that numba can compile. It
+    gets the gains in the order of the ranking, the ends of tied blocks by their starts, the cutoff
+    and the discounts.
     """
 
     @kernel_for(list_total, nogil=True)
@@ -57,7 +59,12 @@ def totals_kernel(list_total: Callable[..., float]) -> Callable[..., None]:
 def rank_query(
     scores: np.ndarray, gains: np.ndarray, k: int, by_gain: bool, in_blocks: bool
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the ranked list of one query, at least up to the end of the k-th document's block."""
+    """Return ``(gains in ranked order, ends)`` of one query, at least of the documents that count.
+
+    The list may end with the block of tied documents that has the k-th one. ``ends[i]`` is the end
+    of the block that begins at i. With ``by_gain`` tied documents are ordered by ascending gain,
+    else by row. With ``in_blocks`` tied documents form a block, else each document is one.
+    """
     if k <= MAX_PICKED and k < len(scores):
         first_scores, first = np.empty(k), np.empty(k)
         is_cut = _pick_first(scores, gains, by_gain, first_scores, first)
@@ -100,7 +107,7 @@ def _pick_first(scores, gains, by_gain, first_scores, first):
 
 @register_jitable
 def _at_least(least, scores, gains):
-    """Return the scores that are at least ``least``, and the gains of their documents."""
+    """Return ``(scores, gains)`` of the documents whose score is at least ``least``."""
     n, kept_scores, kept_gains = 0, np.empty(len(scores)), np.empty(len(scores))
     for i in range(len(scores)):
         if scores[i] >= least:
@@ -111,7 +118,10 @@ def _at_least(least, scores, gains):
 
 @register_jitable
 def _ends(sorted_scores, in_blocks):
-    """Return the end of each block, at the position at which it starts."""
+    """Return an array with the end of each tied block at the position at which the block starts.
+
+    Other entries are undefined. Unless ``in_blocks``, each document is a block.
+    """
     ends = np.empty(len(sorted_scores), np.int64)
     start = 0
     while start < len(sorted_scores):

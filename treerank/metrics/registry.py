@@ -108,14 +108,14 @@ class FunctionMetric:
         return np.array([*values], dtype=np.float64)
 
     def prepared(self, y: ArrayLike, qid: Queries = None) -> "PreparedFunction":
-        """Return a function of the scores alone."""
+        """Return a :class:`PreparedFunction`, which maps scores to the value of the function."""
         qid = qid.codes if isinstance(qid, QueryGroups) else qid
         return PreparedFunction(self, check_column("y", y), qid)
 
 
 @dataclass(frozen=True, eq=False)
 class PreparedFunction:
-    """A function metric with its labels: ``prepared(scores)`` is a float."""
+    """A function metric with the labels and query ids of data: ``prepared(scores)`` is a float."""
 
     metric: FunctionMetric
     y: np.ndarray
@@ -131,7 +131,7 @@ class PreparedFunction:
         return self.metric(self.y, scores, self.qid)
 
     def per_query(self, scores: ArrayLike) -> np.ndarray:
-        """Return the value of the function on each query alone."""
+        """Return the function's value on each query alone, in the order of ``np.unique(qid)``."""
         return self.metric.per_query(self.y, scores, self.qid)
 
 
@@ -212,9 +212,9 @@ def get_metric(metric: str | Callable[..., float]) -> Metric | FunctionMetric:
 def metric_with(
     metric: str | Callable[..., float], settings: Mapping[str, Any]
 ) -> Metric | FunctionMetric:
-    """Return a metric as :func:`get_metric` does, with settings that its name does not set.
+    """Return the metric of :func:`get_metric`, with ``settings`` that its name leaves at defaults.
 
-    A metric object keeps its own settings.
+    Settings that the metric does not have are ignored. A metric that is no name keeps its own.
 
     Examples
     --------
@@ -232,7 +232,9 @@ def metric_with(
 
 
 def _settings_of(metric: str) -> tuple[str, dict[str, Any]]:
-    """Return the name of a metric without its settings, and the settings.
+    """Return ``(name and cutoff, settings)`` of a name such as ``"ndcg(gain='linear')@5"``.
+
+    The settings are a dict, empty without brackets. Refuses anything in them but ``name=literal``.
 
     Examples
     --------
@@ -322,7 +324,10 @@ _DESCRIPTIONS: list[tuple[str, tuple[type, ...], dict[str, Any]]] = [
 def describe_metrics(
     metrics: Iterable[Metric | FunctionMetric], convention: str = "treerank"
 ) -> str:
-    """Describe how metrics score, apart from settings in their names, for notes of tables.
+    """Return a sentence on the rules by which metrics score, for the note below a table.
+
+    It has the rules of a convention if it is not "treerank", and leaves out settings that names
+    show.
 
     Examples
     --------

@@ -60,9 +60,8 @@ def number_of_relevant(
 def expected_hits(relevant: np.ndarray, ends: np.ndarray, k: int, discounts: np.ndarray) -> float:
     """Return the expected number of relevant documents among the first k, ties in random order.
 
-    ``relevant`` is 1 for relevant documents, else 0, best first; ``ends[i]`` is the end
-    of the tied block that starts at ``i``. All totals of lists take ``discounts``, which are unused
-    here.
+    ``relevant`` is 1 for relevant documents, else 0, best first; ``ends[i]`` is the end of the tied
+    block that starts at ``i``. ``discounts`` are not used; every metric's total takes them.
     """
     hits, start = 0.0, 0
     depth = min(len(relevant), k)
@@ -98,7 +97,10 @@ class Precision(ThresholdMetric):
     list_total = expected_hits
 
     def ideal(self, gains: np.ndarray, indptr: np.ndarray) -> np.ndarray:
-        """Return k, or the number of documents without a cutoff."""
+        """Return the divisor of each query: k, or its number of documents without a cutoff.
+
+        It is 0 for a query without a relevant document.
+        """
         divisor = np.diff(indptr) if self.k is None else self.depth
         return np.where(count_relevant(gains, indptr) > 0, divisor, 0).astype(np.float64)
 
@@ -157,7 +159,10 @@ class Recall(ThresholdMetric):
         return values
 
     def _warn_of_unjudged_queries(self, judged: np.ndarray, qid: Queries) -> None:
-        """Warn of queries that are left out since nobody has judged any of their documents."""
+        """Warn of queries with relevant documents, by ``n_relevant``, but no judged ones: left out.
+
+        ``judged`` tells for each row whether its document has a label.
+        """
         groups = QueryGroups.from_qid(qid, len(judged))
         counts = self.ideal_of(np.zeros(len(judged)), groups)
         n_lost = int(np.sum((np.bincount(groups.codes, judged) == 0) & (counts > 0)))
@@ -169,7 +174,10 @@ class Recall(ThresholdMetric):
             )
 
     def ideal_of(self, gains: np.ndarray, groups: QueryGroups) -> np.ndarray:
-        """Return the number of relevant documents that there are, by query."""
+        """Return the number of relevant documents of each query, by ``n_relevant`` or by row.
+
+        Refuses ``n_relevant`` where the ids of the queries are not known.
+        """
         n_found = number_of_relevant(self, gains, groups.indptr)
         if self.n_relevant is None:
             return n_found
@@ -199,12 +207,15 @@ class Recall(ThresholdMetric):
 
     @cached_property
     def _counts_by_text(self) -> dict[str, int]:
-        """The numbers of relevant documents, by a text that is the same for equal ids."""
+        """``n_relevant`` with text keys.
+
+        Ids that are equal, such as 1 and 1.0, have the same text.
+        """
         return {text_of_id(query): n for query, n in (self.n_relevant or {}).items()}
 
 
 class _Counts(dict[Any, int]):
-    """Numbers of relevant documents by query, of which a text names a few and their hash."""
+    """Numbers of relevant documents by query, whose repr is short: a few of them and a hash."""
 
     def __repr__(self) -> str:
         if len(self) <= _FEW:
@@ -215,7 +226,10 @@ class _Counts(dict[Any, int]):
 
 
 def _checked_counts(n_relevant: Any) -> _Counts:
-    """Return a mapping from query id to a whole number of at least 0 as a dict."""
+    """Return ``n_relevant`` as a dict.
+
+    Refuse what is not a mapping of ids to whole numbers >= 0.
+    """
     pairs = n_relevant.items() if hasattr(n_relevant, "items") else n_relevant
     rule = "n_relevant must be a mapping from query id to the number of its relevant documents"
     try:
@@ -236,13 +250,16 @@ def _checked_counts(n_relevant: Any) -> _Counts:
 
 
 def _id(query: Any) -> str:
-    """Return a query id as Python writes it."""
+    """Return a query id as a message quotes it."""
     return quote(query.item() if isinstance(query, np.generic) else query)
 
 
 @register_jitable
 def _any_hit(relevant, ends, k, discounts):
-    """Return the probability that a relevant document is among the first k."""
+    """Return the probability that a relevant document is among the first k, ties in random order.
+
+    Arguments are as in :func:`expected_hits`.
+    """
     none_yet, start = 1.0, 0
     depth = min(len(relevant), k)
     while start < depth and none_yet > 0:
@@ -278,7 +295,10 @@ class Success(ThresholdMetric):
 
 @register_jitable
 def _reciprocal_rank(relevant, ends, k, discounts):
-    """Return the expected reciprocal rank of the first relevant document."""
+    """Return the expectation of 1 / rank of the first relevant document; 0 beyond the first k.
+
+    Arguments are as in :func:`expected_hits`.
+    """
     start, n_relevant = 0, 0.0
     depth = min(len(relevant), k)
     while start < depth:
@@ -320,7 +340,10 @@ class ReciprocalRank(ThresholdMetric):
 
 @register_jitable
 def _sum_of_precisions(relevant, ends, k, discounts):
-    """Return the expected sum of the precisions at the relevant documents."""
+    """Return the expected sum of precision@i over the ranks i <= k of relevant documents.
+
+    Arguments are as in :func:`expected_hits`.
+    """
     total, before, start = 0.0, 0.0, 0
     depth = min(len(relevant), k)
     while start < depth:
@@ -370,7 +393,11 @@ class AveragePrecision(ThresholdMetric):
 
 @register_jitable
 def _sum_of_preferences(relevant, ends, k, discounts):
-    """Return the expected sum over relevant documents of their share of correct preferences."""
+    """Return the sum in bpref: over relevant documents, 1 - min(n, R) / min(R, N).
+
+    n of the N irrelevant documents stand above one of the R relevant ones; tied documents are in
+    random order. Arguments are as in :func:`expected_hits`; ``k`` is not used.
+    """
     n_relevant = relevant.sum()
     n_irrelevant = len(relevant) - n_relevant
     divisor = max(min(n_relevant, n_irrelevant), 1.0)
