@@ -85,7 +85,7 @@ def kinds(subject: Subject) -> Section | None:
         shown = dot_table(caption, columns, further, scaled_by=rows)
         body.append(folded(f"{caption}: show", shown))
     worse = [one for one in subject.kinds if one.is_worse][:1]
-    hints = [f"Ranked worse: queries with {one.column} {one.values}." for one in worse]
+    hints = [f"Ranked worse: queries whose {one.column} is {one.values}." for one in worse]
     return Section("kinds", "Kinds of queries", joined(body), hints=hints)
 
 

@@ -113,7 +113,7 @@ def _verdict(subject: Subject) -> tuple[Markup, Markup]:
         notes.append(_spread(subject))
     worst = next((one for one in subject.kinds if one.is_worse), None)
     if worst is not None:
-        where = f"queries with {worst.column} {worst.values}"
+        where = f"queries whose {worst.column} is {worst.values}"
         notes.append(f"It is worst on {where}: their mean {subject.main} is {worst.mean:.3f}.")
     if n_left_out:
         left_out = counted(n_left_out, "query has", "queries have")
