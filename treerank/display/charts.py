@@ -47,13 +47,19 @@ class Intervals:
 
     @classmethod
     def of(cls, names: Iterable[str], ends: Sequence[Sequence[float]], **settings: Any) -> Self:
-        """Return the chart of names with their (estimate, low, high)."""
+        """Return the chart of rows with these names; ``ends`` has (estimate, low, high) of each.
+
+        ``settings`` are the other parameters of the class.
+        """
         estimates, low, high = np.array(ends, dtype=np.float64).reshape(-1, 3).T
         return cls(tuple(names), estimates, low, high, **settings)
 
     @property
     def excludes_reference(self) -> np.ndarray:
-        """Whether the reference is outside of each interval."""
+        """Whether the interval of each row leaves out the reference.
+
+        All False without a reference.
+        """
         if self.reference is None:
             return np.zeros(len(self.names), dtype=bool)
         return np.asarray((self.low > self.reference) | (self.high < self.reference))
@@ -164,7 +170,7 @@ class Waterfall:
 
     @property
     def starts(self) -> np.ndarray:
-        """The sum of all parts before each part."""
+        """The value at which each bar starts: the sum of all parts before it."""
         return np.append(0.0, np.cumsum(self.parts))[: len(self.parts)]
 
     @property

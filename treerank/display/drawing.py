@@ -25,7 +25,10 @@ _AS_IT_IS: dict[str, Any] = {"parse_math": False, "usetex": False}
 
 
 def draw_intervals(chart: Intervals, ax: Any = None) -> Any:
-    """Draw a row for each name; rows whose interval includes the reference are gray and hollow."""
+    """Draw a forest plot with a row for each name, on ``ax`` or a new figure; return the Axes.
+
+    Rows whose interval includes the reference are gray with hollow points.
+    """
     ax = _axes(ax, height=1.2 + 0.3 * max(len(chart.names), 2))
     _label(ax, chart.title, x=chart.x)
     if _is_empty(ax, chart.names):
@@ -43,7 +46,10 @@ def draw_intervals(chart: Intervals, ax: Any = None) -> Any:
 
 
 def draw_curves(chart: Curves, ax: Any = None) -> Any:
-    """Draw curves with a legend, if there are several, and bars for their intervals."""
+    """Draw curves with bars for their intervals, on ``ax`` or a new figure; return the Axes.
+
+    There is a legend if there are several curves.
+    """
     ax = _axes(ax)
     _label(ax, chart.title, x=chart.x, y=chart.y)
     if _is_empty(ax, [curve for curve in chart.curves if len(curve.x)]):
@@ -75,7 +81,10 @@ def draw_curves(chart: Curves, ax: Any = None) -> Any:
 
 
 def draw_waterfall(chart: Waterfall, ax: Any = None) -> Any:
-    """Draw a bar for each part, from the end of the previous bar, and mark the total."""
+    """Draw a bar for each part, which begins where the previous one ends; return the Axes.
+
+    The total is a dotted line. ``ax`` is None for a new figure.
+    """
     ax = _axes(ax, height=1.4 + 0.32 * max(len(chart.names), 2))
     _label(ax, chart.title, x=chart.x)
     if _is_empty(ax, chart.names):
@@ -106,7 +115,7 @@ def draw_waterfall(chart: Waterfall, ax: Any = None) -> Any:
 
 
 def _axes(ax: Any, height: float = 4.0) -> Any:
-    """Return the given Axes, or the Axes of a new, transparent pyplot figure."""
+    """Return ``ax``, or if it is None the Axes of a new pyplot figure of this height in inches."""
     with naming_the_extra("plot"):
         import matplotlib  # noqa: F401
     if ax is not None:
@@ -125,7 +134,7 @@ def _axes(ax: Any, height: float = 4.0) -> Any:
 
 
 def _label(ax: Any, title: str, **labels: str) -> None:
-    """Set the title, if there is one, and the labels of the axes."""
+    """Set the title, unless it is empty, and the axis labels ``x`` and ``y``, if given."""
     if title:
         ax.set_title(shortened(title, _LONGEST_TITLE), fontsize="medium", **_AS_IT_IS)
     for name, label in labels.items():
@@ -135,7 +144,7 @@ def _label(ax: Any, title: str, **labels: str) -> None:
 
 
 def _is_empty(ax: Any, shown: Any) -> bool:
-    """Write a note into the middle of the Axes if there is nothing to draw."""
+    """Return whether ``shown`` has no entries; if so, write "no values" into the Axes."""
     if len(shown):
         return False
     ax.set(xticks=[], yticks=[])
@@ -145,7 +154,7 @@ def _is_empty(ax: Any, shown: Any) -> bool:
 
 
 def _name_rows(ax: Any, names: Any) -> None:
-    """Name the rows, the first of which is at the top."""
+    """Label the y axis by the names of rows, the first at the top."""
     texts = [shortened(name, _LONGEST_NAME) for name in map(clean, names)]
     ax.set_yticks(range(len(texts)), texts, **_AS_IT_IS)
     ax.set_ylim(len(texts) - 0.4, -0.6)

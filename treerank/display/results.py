@@ -15,7 +15,7 @@ _LONGEST = 1000
 
 
 class Shown:
-    """A value that shows itself as a sentence or as a small table.
+    """Base class of results that show themselves as a sentence or as a small table.
 
     A subclass returns the sentence or the table from ``_shown``; dataclasses need ``repr=False``.
 
@@ -69,7 +69,9 @@ def html_of(shown: Table | str) -> str:
 
 
 class ColumnTable(dict[str, np.ndarray], Shown):
-    """A dict of columns of equal length, ready for a data frame, that shows its first rows.
+    """A dict from names to columns of equal length, which shows its first rows as a table.
+
+    ``pandas.DataFrame(table)`` makes a data frame of it.
 
     Examples
     --------
@@ -89,7 +91,7 @@ class ColumnTable(dict[str, np.ndarray], Shown):
 
 
 def shown_by_columns(title: str, columns: Mapping[str, Any]) -> Table:
-    """Return the table of a result that is a tuple of columns, without those that are None.
+    """Return a table of the first rows of columns, by name; columns that are None are left out.
 
     Examples
     --------

@@ -83,7 +83,10 @@ class Table:
         return f"<div>{''.join(parts)}</div>"
 
     def _cells(self) -> tuple[list[str], list[list[str]], str]:
-        """Return the header and the first rows as texts, and how much is left out."""
+        """Return ``(header, rows, more)``: texts of the cells to show, and what is left out.
+
+        ``more`` is a sentence such as "… and 3 more rows", or "".
+        """
         n_columns = _MOST_COLUMNS if len(self.header) > _MOST_COLUMNS else len(self.header)
         rows = [[_cell(value) for value in row[:n_columns]] for row in self.rows[:MOST_ROWS]]
         header = [shortened(name, _WIDEST_CELL) for name in self.header[:n_columns]]
@@ -98,7 +101,7 @@ _NUMBERS = (int, float, np.integer, np.floating)
 
 
 def column_table(title: str, columns: Mapping[str, Any]) -> Table:
-    """Return a table of columns of equal length, of which the first rows are shown.
+    """Return a table of the first rows of columns, by name; the shortest column ends it.
 
     Examples
     --------
@@ -115,7 +118,10 @@ def column_table(title: str, columns: Mapping[str, Any]) -> Table:
 
 
 def cut(lines: Sequence[str]) -> str:
-    """Return lines as a text of at most :data:`MOST_LINES` lines."""
+    """Return lines joined as text.
+
+    Where they are more than :data:`MOST_LINES`, the last counts them.
+    """
     if len(lines) <= MOST_LINES:
         return "\n".join(lines)
     kept = lines[: MOST_LINES - 1]
@@ -123,7 +129,7 @@ def cut(lines: Sequence[str]) -> str:
 
 
 def listed(names: Sequence[object], most: int = 3) -> str:
-    """Return names as a text, of which the first few are named.
+    """Return names as an enumeration, such as "a, b and c"; after ``most`` it counts the others.
 
     Examples
     --------
@@ -137,7 +143,7 @@ def listed(names: Sequence[object], most: int = 3) -> str:
 
 
 def counted(number: int, noun: str, several: str = "") -> str:
-    """Return a number with its noun.
+    """Return a number with its noun; ``several`` is the plural, if it is not the noun with an s.
 
     Examples
     --------
@@ -171,7 +177,7 @@ def _aligned(row: Sequence[str], columns: Sequence[tuple[int, bool]]) -> list[st
 
 
 def _narrowed(widths: list[int]) -> list[int]:
-    """Return widths of columns that fit into a line; the widest columns are cut first."""
+    """Return the widths of columns, cut so that the table fits a line; the widest are cut first."""
     widths = [*widths]
     while sum(widths) + 2 * (len(widths) - 1) > WIDTH:
         widths[int(np.argmax(widths))] -= 1

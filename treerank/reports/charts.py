@@ -39,12 +39,12 @@ def line_chart(
     mark: tuple[float, str] | None = None,
     may_be_log: bool = False,
 ) -> Markup:
-    """Return the chart that a result draws by its ``plot()``, for a page.
+    """Return an SVG chart of curves, a ``Curves`` such as a result draws by its ``plot()``.
 
-    Axes are as long as the curves need, or go from 0 to 1 if they are shares, with the line on
-    which x and y are equal. A rug has a tick at the bottom for each of some values of x; a mark is
-    an upright line with a name. Points that are not finite are left out; of none, there is no
-    chart.
+    The axes end at the extremes of the curves, or at 0 and 1 with a diagonal if the values are
+    shares. ``rug`` are values of x that get a tick at the bottom; ``mark`` is ``(x, name)`` of a
+    vertical line. ``may_be_log`` allows a logarithmic x axis where x is positive and wide-ranging.
+    Points that are not finite are left out; without any others, the result is empty.
 
     Examples
     --------
@@ -88,7 +88,10 @@ def line_chart(
 def histogram(
     title: str, samples: Mapping[str, np.ndarray], *, x: str, x_range: tuple[float, float] | None
 ) -> Markup:
-    """Return a chart of the shares of finite values, one outline for each sample.
+    """Return an SVG histogram of samples by name, each as the outline of its shares per bin.
+
+    Samples are finite values; ``x`` is the label of the axis, and ``x_range`` its ends or None for
+    the extremes of all values.
 
     Examples
     --------
@@ -116,9 +119,10 @@ def histogram(
 def sorted_differences(
     title: str, differences: np.ndarray, *, x: str, y: str, name_of: Callable[[int], str]
 ) -> Markup:
-    """Return a chart of differences, the largest first: above 0 in one color, below in another.
+    """Return an SVG area chart of differences, sorted from the largest: wins above 0, losses below.
 
-    ``name_of`` names the entry of a number, for charts of so few that each has a band.
+    ``x`` and ``y`` are the axes' labels. A band on which the mouse rests shows the ranks and the
+    differences of the entries below it, and of a single one ``name_of(i)``, the name of entry i.
 
     Examples
     --------
@@ -152,7 +156,11 @@ def sorted_differences(
 
 
 class _Axes:
-    """Two axes: where a point of the data is in the drawing."""
+    """The axes of a chart: they map data to coordinates of the SVG, and draw marks at data points.
+
+    ``x_range`` and ``y_range`` are the ends of the axes, extended to the outermost ticks.
+    ``is_log`` makes x logarithmic, and ``is_inverted`` puts small values of y at the top.
+    """
 
     def __init__(
         self,
@@ -169,7 +177,7 @@ class _Axes:
         self.y_range = min(y_range[0], self.y_ticks[0]), max(y_range[1], self.y_ticks[-1])
 
     def coordinates(self, x: Any, y: Any) -> tuple[Any, Any]:
-        """Return coordinates of the drawing."""
+        """Return ``(right, down)``: the SVG coordinates of points ``x``, ``y`` of the data."""
         (left, right), (low, high) = self.x_range, self.y_range
         x = np.asarray(x, dtype=np.float64)
         if self.is_log:
@@ -185,7 +193,7 @@ class _Axes:
         return element("polyline", points=self._points(x, y), class_=class_)
 
     def polygon(self, x: np.ndarray, y: np.ndarray, class_: str) -> Markup:
-        """Return the area between points and 0."""
+        """Return the area between the curve through the points and the line y = 0."""
         x, y = np.concatenate([x[:1], x, x[-1:]]), np.concatenate([[0], y, [0]])
         return element("polygon", points=self._points(x, y), class_=class_)
 
@@ -199,7 +207,7 @@ class _Axes:
         return element("circle", cx=_short(a), cy=_short(b), r=3, class_=class_)
 
     def mark(self, x: float, name: str) -> Markup:
-        """Return an upright line with a name."""
+        """Return a vertical line at ``x`` with its name."""
         a = float(self.coordinates(x, 0)[0])
         is_left = a > (_LEFT + _WIDTH) / 2
         text = _text(
@@ -208,7 +216,7 @@ class _Axes:
         return joined([_line(a, _TOP, a, _HEIGHT - _BOTTOM, "reference"), text])
 
     def rug(self, values: np.ndarray) -> Markup:
-        """Return a tick for each value, at the bottom."""
+        """Return a tick at the bottom for each value within the axis."""
         (low, high), bottom = self.x_range, _HEIGHT - _BOTTOM
         inside = np.unique(values[(values >= low) & (values <= high)])
         at = np.unique(self.coordinates(inside, 0)[0].round(1))
@@ -216,14 +224,14 @@ class _Axes:
         return element("path", d=path, class_="rug") if path else Markup()
 
     def band(self, low: float, high: float, text: str) -> Markup:
-        """Return a transparent band from one value of x to another, that tells values."""
+        """Return a transparent rectangle from x = ``low`` to ``high`` whose tooltip is ``text``."""
         left, right = (float(self.coordinates(edge, 0)[0]) for edge in (low, high))
         place = {"x": _short(left), "width": _short(max(right - left, 0.1)), "y": _TOP}
         height = _HEIGHT - _TOP - _BOTTOM
         return element("rect", element("title", text), **place, height=height, class_="band")
 
     def grid(self, x: str, y: str) -> Markup:
-        """Return lines and numbers of the axes, and their names."""
+        """Return the grid lines, tick labels and axis labels, which are ``x`` and ``y``."""
         parts, bottom = [], _HEIGHT - _BOTTOM
         for tick in self.y_ticks:
             height = float(self.coordinates(self.x_range[1], tick)[1])
@@ -258,14 +266,14 @@ def ticks(low: float, high: float) -> list[float]:
 
 
 def _powers(low: float, high: float) -> list[float]:
-    """Return powers of ten from one positive number to another, at most seven."""
+    """Return at most seven powers of ten between two positive numbers, or else these two."""
     first, last = math.ceil(math.log10(low) - 1e-9), math.floor(math.log10(high) + 1e-9)
     step = max(1, -(-(last - first + 1) // 7))
     return [float(f"1e{n}") for n in range(first, last + 1, step)] or [low, high]
 
 
 def _points(curve: Curve) -> np.ndarray:
-    """Return x, y, and the ends of the intervals if there are any, of the finite points."""
+    """Return a curve's finite points as rows x and y, then low and high if it has these."""
     rows = [curve.x, curve.y]
     if curve.low is not None and curve.high is not None:
         rows += [curve.low, curve.high]
@@ -274,7 +282,7 @@ def _points(curve: Curve) -> np.ndarray:
 
 
 def _thinned(line: np.ndarray) -> np.ndarray:
-    """Return evenly spaced points of a line, its ends among them."""
+    """Return at most ``_MOST_POINTS`` evenly spaced columns of ``line``, from first to last."""
     n = line.shape[1]
     if n <= _MOST_POINTS:
         return line
@@ -282,7 +290,10 @@ def _thinned(line: np.ndarray) -> np.ndarray:
 
 
 def _steps(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the corners of a staircase of sorted values, at most twice ``_MOST_STEPS``."""
+    """Return ``(x, y)`` of the corners of a step function with one step per value.
+
+    With more than ``_MOST_STEPS`` values, that many evenly spaced points are taken instead.
+    """
     n = len(values)
     if n <= _MOST_STEPS:
         return np.repeat(np.arange(n + 1), 2)[1:-1], np.repeat(values, 2)
@@ -291,7 +302,10 @@ def _steps(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _line_bands(axes: _Axes, lines: Mapping[str, np.ndarray], x: str, y: str) -> Markup:
-    """Return a band around each value of x, that tells the values of all lines there."""
+    """Return a transparent band around each x of the lines, whose tooltip has all values there.
+
+    ``lines`` maps names to the arrays of ``_points``; ``x`` and ``y`` are the axes' labels.
+    """
     places = np.unique(np.concatenate([line[0] for line in lines.values()]))
     if len(places) > _MOST_BANDS:
         places = places[np.linspace(0, len(places) - 1, _MOST_BANDS).round().astype(int)]
@@ -311,7 +325,10 @@ def _line_bands(axes: _Axes, lines: Mapping[str, np.ndarray], x: str, y: str) ->
 
 
 def _figure(title, drawn, names, columns, rows):
-    """Return a drawing with its title, its legend and its numbers."""
+    """Return a figure: title, drawing, a legend if there are several names, and a table to unfold.
+
+    ``drawn`` are the SVG parts; ``columns`` and ``rows`` are the header and the cells of the table.
+    """
     keys = [(_key(number), name) for number, name in enumerate(names)]
     legend = _legend(keys) if len(keys) > 1 else ""
     cells = [[c if isinstance(c, str) else f"{c:.4g}" for c in row] for row in rows]
@@ -330,7 +347,7 @@ def _legend(keys: Sequence[tuple[Markup, str]]) -> Markup:
 
 
 def _key(number):
-    """Return the line that stands before a name in a legend."""
+    """Return the line in the color of curve ``number`` that stands before its name in a legend."""
     line = _line(0, 5, 24, 5, f"line color{number % 6}")
     return element("svg", line, viewBox="0 0 24 10", class_="sample", aria_hidden="true")
 
@@ -351,7 +368,7 @@ def _text(text, x, y, anchor, **attributes):
 
 
 def _cut(text: str, most: int = 64) -> str:
-    """Return a name that is no longer than an axis."""
+    """Return a label, shortened to ``most`` characters by an ellipsis at its end."""
     return text if len(text) <= most else f"{text[: most - 1]}\N{HORIZONTAL ELLIPSIS}"
 
 

@@ -18,7 +18,7 @@ _COPIED, _DRIFTED, _LEAKING = 0.01, 0.2, 0.98
 
 
 def data(subject: Subject) -> Section:
-    """Return what the data hold."""
+    """Return the section on the data: sizes, labels, missing values, drift, leaking features."""
     sheets = {"test": data_sheet(subject.X, subject.y, subject.groups)}
     if subject.train is not None:
         sheets["train"] = data_sheet(*subject.train)
@@ -117,7 +117,10 @@ def _drift(subject: Subject, hints: list[str]) -> Markup:
 
 
 def _single(subject: Subject, hints: list[str]) -> Markup:
-    """Return the features that rank best alone."""
+    """Return a table of the features that alone rank best, by the first metric.
+
+    Appends to ``hints`` if a feature may leak the label.
+    """
     metric = subject.metrics[0]
     rows = subject.rows_of_some_queries(_N_DOCUMENTS)
     data = subject.X[rows], subject.y[rows], subject.groups.take(rows)
@@ -139,6 +142,6 @@ def _single(subject: Subject, hints: list[str]) -> Markup:
 
 
 def _highest(values: np.ndarray) -> list[int]:
-    """Return the features of the highest values above 0."""
+    """Return the indices of the ``_MOST_FEATURES`` features with the highest positive values."""
     order = np.argsort(-values, kind="stable")[:_MOST_FEATURES]
     return [int(j) for j in order if values[j] > 0]

@@ -21,9 +21,10 @@ _MARGIN, _MOST_WITH_GRID = 0.05, 40
 
 @dataclass(frozen=True)
 class Dot:
-    """An estimate with the ends of its interval, and with quartiles if it has any.
+    """An estimate with its interval, from ``low`` to ``high``, that is drawn in a cell of a table.
 
-    ``shown`` is False for a difference that a test adjusted for many does not show.
+    ``quartiles`` are drawn as a box, if given. ``shown`` is False for a difference that is not
+    significant once p-values are adjusted for several tests.
 
     Examples
     --------
@@ -39,9 +40,9 @@ class Dot:
 
     @property
     def side(self) -> str:
-        """The side of 0 on which the interval is; "none" if it holds 0 or is no shown difference.
+        """CSS class by the interval: "plus" above 0, "minus" below, else or if not shown "none".
 
-        That of quartiles is "box".
+        It is "box" where there are quartiles.
         """
         if self.quartiles is not None:
             return "box"
@@ -62,9 +63,10 @@ def dot_table(
     zero: bool = True,
     scaled_by: Iterable[Sequence[Any]] = (),
 ) -> Markup:
-    """Return a table in which cells that are a :class:`Dot` are drawn, on a scale per column.
+    """Return a table whose cells that are a :class:`Dot` are drawn, on one scale per column.
 
-    The scales hold 0 if ``zero``, and the dots of ``scaled_by``, rows of another table.
+    ``zero`` makes all scales include 0. ``scaled_by`` are rows of another table, whose dots the
+    scales must hold too.
 
     Examples
     --------
@@ -100,7 +102,7 @@ class _Scale:
 
     @classmethod
     def of(cls, dots: Sequence[Dot], zero: bool) -> "_Scale":
-        """Return the scale that all dots are on."""
+        """Return the scale that all dots of a column fit on, with 0 if ``zero``."""
         values = [v for dot in dots for v in (dot.low, dot.estimate, dot.high)] + [0.0] * zero
         low, high = min(values), max(values)
         room = (high - low) * _MARGIN or 1.0
@@ -140,14 +142,14 @@ class _Scale:
 
 
 def _few(values: list[float]) -> list[float]:
-    """Return every second or third value, 0 among them if it is a value, until there are few."""
+    """Return every n-th of the ticks, at most four or five, so that 0 stays if it is one."""
     step = -(-len(values) // 4)
     first = values.index(0.0) % step if 0.0 in values else 0
     return values[first::step]
 
 
 def dots_of(chart: Intervals) -> list[Dot]:
-    """Return the rows of the forest plot that a result draws by its ``plot()``.
+    """Return one :class:`Dot` per row of a forest plot, such as a result draws by its ``plot()``.
 
     Examples
     --------
@@ -170,7 +172,7 @@ def interval_text(dot: Dot) -> str:
 
 
 def quartile_dot(values: np.ndarray) -> Dot:
-    """Return the median with quartiles, and whiskers to the 5th and the 95th percentile.
+    """Return the median of values as a dot with quartiles, from the 5th to the 95th percentile.
 
     Examples
     --------

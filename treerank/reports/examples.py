@@ -41,7 +41,10 @@ _SAMPLED = (
 
 
 def examples(subject: Subject) -> Section:
-    """Return queries that lost most, the lowest and those that won most, and lists of all."""
+    """Return the section with example queries: those that lost most, rank worst, and won most.
+
+    Its data are what the script needs to show the ranked lists of all queries.
+    """
     lost, lowest, won = _lost(subject), _lowest(subject), _won(subject)
     lowest = [q for q in lowest if q not in lost][: subject.n_examples - len(lost)]
     explained = lost + lowest
@@ -67,7 +70,10 @@ def examples(subject: Subject) -> Section:
 
 
 def _note(subject: Subject, n_named: int, lists: list[str]) -> str:
-    """Return of which queries the documents have names."""
+    """Return a sentence on how many queries are shown with names of documents; "" if all are.
+
+    ``lists`` is not empty if the others are shown by grades and ranks alone.
+    """
     n_queries = subject.groups.n_queries
     if n_named == n_queries:
         return ""
@@ -76,7 +82,11 @@ def _note(subject: Subject, n_named: int, lists: list[str]) -> str:
 
 
 def _swaps(subject: Subject, chosen: list[int]) -> RankChanges:
-    """Return the costly pairs of some queries, by the number of the query among them."""
+    """Return the wrongly ordered pairs that cost the metric most, ``_N_SWAPS`` per query at most.
+
+    ``chosen`` are the queries; the result's ``query`` is the index in this list, and its documents
+    are rows of all the data.
+    """
     if not chosen:
         none = np.empty(0, dtype=np.int64)
         return RankChanges(none, none, none, np.empty(0))
@@ -91,26 +101,39 @@ def _swaps(subject: Subject, chosen: list[int]) -> RankChanges:
 
 
 def _lost(subject: Subject) -> list[int]:
-    """Return the queries that lose most against the baseline, half of those that are explained."""
+    """Return the queries with the largest losses against the baseline, worst first.
+
+    They are at most half of ``n_examples``; none without a baseline.
+    """
     order = np.argsort(subject.gaps, kind="stable")[: (subject.n_examples + 1) // 2]
     return [int(q) for q in order if subject.gaps[q] < 0]
 
 
 def _lowest(subject: Subject) -> list[int]:
-    """Return the queries of the lowest values."""
+    """Return the queries with the lowest values of the first metric below 1, worst first.
+
+    They are at most twice ``n_examples``, since some may be chosen already.
+    """
     values = subject.values[subject.main]
     order = np.argsort(values, kind="stable")[: 2 * subject.n_examples]  # NaN comes last
     return [int(q) for q in order if values[q] < 1]
 
 
 def _won(subject: Subject) -> list[int]:
-    """Return the queries that win most against the baseline, a quarter of those explained."""
+    """Return the queries with the largest gains over the baseline, best first.
+
+    They are at most a quarter of ``n_examples``; none without a baseline.
+    """
     order = np.argsort(-subject.gaps, kind="stable")[: (subject.n_examples + 3) // 4]
     return [int(q) for q in order if subject.gaps[q] > 0]
 
 
 def _others(subject: Subject, chosen: list[int], ranks: "_Ranks") -> list[int]:
-    """Return further queries whose documents have names, of those that lost and won most."""
+    """Return further queries to show with names of documents, as many as the page has room for.
+
+    They come from the start of the table of queries, and with a baseline from its end, too.
+    ``chosen`` are the queries that are shown already.
+    """
     order = query_order(subject)
     further = order[~np.isin(order, chosen)].tolist()
     ends = [further, further[::-1]] if subject.baseline_values else [further]
@@ -130,7 +153,10 @@ def _others(subject: Subject, chosen: list[int], ranks: "_Ranks") -> list[int]:
 
 
 def _parts(subject: Subject, swaps: RankChanges) -> np.ndarray:
-    """Return how much each feature adds to the margin of each swap, then the standard errors."""
+    """Return the contributions of features to the score margin of each pair, and standard errors.
+
+    The shape is (2, n_swaps, n_features): first the contributions, then their errors.
+    """
     if len(swaps) == 0:
         return np.empty((2, 0, subject.X.shape[1]))
     pair = (taken_rows(subject.documents, rows) for rows in (swaps.above, swaps.below))
@@ -139,7 +165,10 @@ def _parts(subject: Subject, swaps: RankChanges) -> np.ndarray:
 
 
 def _stepper(key: str, name: str) -> Any:
-    """Return buttons and a list to step through examples."""
+    """Return buttons and a list by which to step through examples.
+
+    ``key`` begins their HTML ids, and ``name`` says what an example is, such as "query".
+    """
     return element(
         "div",
         element("button", f"Previous {name}", type="button", id=f"previous-{key}"),
@@ -154,7 +183,12 @@ def _stepper(key: str, name: str) -> Any:
 def _example(
     subject: Subject, q: int, number: int, swaps: RankChanges, parts: np.ndarray, ranks: "_Ranks"
 ) -> Any:
-    """Return what the script shows of a query."""
+    """Return the dict that the script shows of query ``q``: its first documents and costly pairs.
+
+    ``number`` is the query's number in ``swaps``; ``parts`` are the contributions of features to
+    the margins of these. A document is a list of rank, name, label, score and, with a baseline,
+    rank by the baseline.
+    """
     of_query = np.flatnonzero(swaps.query == number).tolist()
     rows = ranks.shown(q, _N_DOCUMENTS if of_query else _N_OTHERS)
     names, y, scores = subject.document_names, subject.y, subject.scores
@@ -171,7 +205,11 @@ def _example(
 
 
 class _Ranks:
-    """The rank of each document in its query, by row, and by the baseline if there is one."""
+    """The rank of each document in its query, from 1, by row.
+
+    ``now`` are the ranks by the ranker and ``before`` by the baseline, None without one.
+    ``of_table`` has the queries of the table as its keys.
+    """
 
     def __init__(self, subject: Subject):
         self.subject = subject
@@ -187,18 +225,22 @@ class _Ranks:
         return ranks.tolist()
 
     def shown(self, q: int, n: int) -> list[int]:
-        """Return the rows of the first documents of a query, by either list, best first."""
+        """Return the rows of query ``q`` which the ranker or the baseline ranks in the first ``n``.
+
+        They are in the ranker's order.
+        """
         rows = self.subject.groups.rows[q].tolist()
         before = self.now if self.before is None else self.before
         rows = [row for row in rows if self.now[row] <= n or before[row] <= n]
         return sorted(rows, key=lambda row: self.now[row])
 
     def encoded(self) -> tuple[list[str], list[float]]:
-        """Return a few letters for each query of the table, and the labels that they number.
+        """Return ``(lists, labels)``: each listed query's top documents as a string, and labels.
 
-        Of the first documents of the ranker, by rank: the label, and the rank of the baseline. Then
-        of those that only the baseline has so high: the rank, the label, the rank of the baseline.
-        There are no letters if there are more labels than digits.
+        ``labels`` are the distinct ones, which strings name by their digits. A string has, for the
+        first documents of the ranker by rank, the label and the rank by the baseline; then, for
+        those that only the baseline ranks so high, the rank, the label and the rank by the
+        baseline. Both are empty if there are more labels than digits.
         """
         labels = np.unique(self.subject.y)
         if len(labels) > len(_DIGITS):
@@ -220,7 +262,7 @@ def _digit(rank: int) -> str:
 
 
 def _values(subject: Subject, q: int) -> str:
-    """Return the values of a query as text."""
+    """Return the metrics of query ``q``, and the baseline's first metric, as one line of text."""
     shown = [f"{name} {values[q]:.3f}" for name, values in subject.values.items()]
     if subject.baseline_values:
         shown.append(f"baseline {subject.main} {subject.baseline_values[subject.main][q]:.3f}")
@@ -228,7 +270,11 @@ def _values(subject: Subject, q: int) -> str:
 
 
 def _swap(subject: Subject, swaps: RankChanges, parts: np.ndarray, n: int, ranks: _Ranks) -> Any:
-    """Return two documents in the wrong order, and the largest parts of their margin."""
+    """Return the dict that the script shows of pair ``n``: its documents, cost and margin.
+
+    ``parts`` lists ``[feature, contribution, standard error, value above, value below]`` for the
+    largest contributions to the margin; ``rest`` is the sum of the others.
+    """
     above, below = int(swaps.above[n]), int(swaps.below[n])
     contributions, errors = parts[:, n]
     largest = np.argsort(-np.abs(contributions), kind="stable")[:_N_FEATURES]

@@ -28,7 +28,10 @@ _EFFECTS = (
 
 
 def features(subject: Subject) -> Section | None:
-    """Return importances of the features with the largest parts of margins, and some effects."""
+    """Return the section on features: importances of those with large contributions, some effects.
+
+    None if no query has documents with different labels.
+    """
     rng = np.random.default_rng(subject.random_state)
     i, j = (rows[:_N_PAIRS] for rows in drawn_pairs(subject.y, subject.groups, rng))
     if len(i) == 0:
@@ -51,7 +54,11 @@ def features(subject: Subject) -> Section | None:
 def _importances(
     subject: Subject, chosen: list[int], rows: np.ndarray, parts: np.ndarray
 ) -> tuple[Markup, list[int]]:
-    """Return a table of drops, and the order of the features by drop."""
+    """Return ``(table, order)``: permutation importances of features ``chosen``, their order.
+
+    ``rows`` are the documents to measure on, ``parts`` the mean absolute contribution of each
+    feature. ``order`` has indices into ``chosen``, the most important first.
+    """
     data = (taken_rows(subject.documents, rows), subject.y[rows], subject.groups.take(rows))
     names = subject.feature_names
     settings: dict[str, Any] = {"metric": subject.metrics[0], "n_repeats": 1}
@@ -91,9 +98,9 @@ def _importances(
 
 
 def _charts(subject: Subject, feature: int, rows: np.ndarray) -> list[Markup]:
-    """Return a chart of the score by a feature and one of the rank.
+    """Return charts of the mean score and of the mean rank by the value of a feature.
 
-    There are none of a category, or of a feature with fewer than two values.
+    The list is empty for a categorical feature, or for one with fewer than two values in ``rows``.
     """
     values = subject.values_of(rows, feature)
     if feature in subject.ranker.columns_.categories or len(np.unique(values)) < 2:
@@ -113,7 +120,10 @@ def _charts(subject: Subject, feature: int, rows: np.ndarray) -> list[Markup]:
 
 
 def _grid(values: np.ndarray) -> np.ndarray:
-    """Return some values of a feature, all if it has few, without the rare ends of many."""
+    """Return the values of a feature at which to compute its effect: all if few are distinct.
+
+    Else some of the quantiles and evenly spaced values, without the extreme ends.
+    """
     distinct = np.unique(values)
     if len(distinct) <= _N_QUANTILES + _N_SPACED:
         return distinct

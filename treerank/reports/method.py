@@ -17,7 +17,7 @@ _HOW = (
 
 
 def method(subject: Subject) -> Section:
-    """Return settings, versions and rules."""
+    """Return the section on what was compared: settings, versions, and how numbers are computed."""
     rows = [*subject.about.items(), ("ranker", type(subject.ranker).__name__)]
     rows += [("metrics", ", ".join(repr(metric) for metric in subject.metrics))]
     rows += [("seed", str(subject.random_state)), ("treerank", version("treerank"))]

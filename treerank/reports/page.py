@@ -33,10 +33,11 @@ class Markup(str):
 
 
 def element(name: str, /, *content: Any, **attributes: Any) -> Markup:
-    """Return an element with content and attributes; what is no ``Markup`` is escaped.
+    """Return an HTML element; content that is not ``Markup`` is escaped.
 
-    The attribute ``class_`` is ``class``, and other underscores are hyphens. ``True`` is an
-    attribute without a value; ``None`` and ``False`` are no attribute.
+    In names of attributes a last underscore is dropped, as in ``class_``, and other underscores
+    become hyphens. The value ``True`` writes the name alone; ``None`` and ``False`` leave the
+    attribute out.
 
     Examples
     --------
@@ -48,7 +49,7 @@ def element(name: str, /, *content: Any, **attributes: Any) -> Markup:
 
 
 def joined(content: Iterable[Any]) -> Markup:
-    """Return content one after the other, without an element around it.
+    """Return pieces of content one after the other; those that are not ``Markup`` are escaped.
 
     Examples
     --------
@@ -61,7 +62,7 @@ def joined(content: Iterable[Any]) -> Markup:
 
 
 def _attribute(item: tuple[str, Any]) -> str:
-    """Return an attribute with the space before it."""
+    """Return an attribute ``(name, value)`` as HTML with a space in front; "" if it is left out."""
     name, value = item[0].rstrip("_").replace("_", "-"), item[1]
     if value is None or value is False:
         return ""
@@ -70,9 +71,20 @@ def _attribute(item: tuple[str, Any]) -> str:
 
 @dataclass(frozen=True)
 class Section:
-    """A part of a page: links lead to ``key``, ``data`` is what the script reads.
+    """A section of a page.
 
-    A hint says what a reader should look at in the section.
+    Attributes
+    ----------
+    key : str
+        Its HTML id, to which links lead.
+    title : str
+        Its heading.
+    body : Markup
+        Its content.
+    data : dict
+        What the script of the page reads, by name.
+    hints : sequence of str
+        What a reader should look at; listed on top of the page.
     """
 
     key: str
@@ -118,7 +130,7 @@ def page(title: str, lead: str, sections: Sequence[Section]) -> str:
 
 
 def _hints(sections):
-    """Return a list of what to look at next, with links."""
+    """Return a list of the hints of all sections, with links to these; empty without any."""
     items = [
         element("li", f"{hint} ", element("a", section.title, href=f"#{section.key}"))
         for section in sections
@@ -143,7 +155,7 @@ def _asset(name):
 
 
 def _policy(style, script):
-    """Return a content security policy that allows these two texts alone."""
+    """Return a content security policy that allows only this style and this script, by hash."""
     sources = {"style-src": _hash(style), "script-src": _hash(script)}
     rules = ["default-src 'none'", *(f"{name} {source}" for name, source in sources.items())]
     return "; ".join([*rules, "base-uri 'none'", "form-action 'none'"])
@@ -155,7 +167,7 @@ def _hash(text):
 
 
 def _json(data):
-    """Return JSON of ASCII without the characters that begin or end tags."""
+    """Return data as JSON that is safe within a script element: ASCII, with <, > and & escaped."""
     text = json.dumps(data, separators=(",", ":"), allow_nan=False)
     for character in "<>&":
         text = text.replace(character, f"\\u{ord(character):04x}")

@@ -20,7 +20,10 @@ _WRONG = 0.05
 
 
 def pairs(subject: Subject) -> Section | None:
-    """Return the calibration curves."""
+    """Return the section on pairs: how probabilities of preference, and scores, are calibrated.
+
+    None if no query has documents with different labels.
+    """
     rng = np.random.default_rng(subject.random_state)
     i, j = drawn_pairs(subject.y, subject.groups, rng)
     if len(i) == 0:
@@ -43,7 +46,7 @@ def pairs(subject: Subject) -> Section | None:
 
 
 def _scores(subject: Subject) -> Markup:
-    """Return how scores are spread by label."""
+    """Return a table with the distribution of scores for each label; empty with too many labels."""
     labels = np.unique(subject.y)
     if len(labels) > _MOST_LABELS:
         return Markup()
@@ -57,7 +60,10 @@ def _scores(subject: Subject) -> Markup:
 
 
 def _relevance(subject):
-    """Return the calibration curve of each label, if the ranker tells how likely it is."""
+    """Return a chart of how well predicted probabilities of each label are calibrated.
+
+    It is empty if the ranker does not predict any.
+    """
     scale = relevance_scale_of(subject.ranker)
     if scale is None:
         return Markup()

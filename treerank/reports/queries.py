@@ -20,7 +20,7 @@ _OPENS = "The name of a query opens its lists, and is a link that you can pass o
 
 
 def queries(subject: Subject) -> Section:
-    """Return the queries, worst first; the script fills in the table."""
+    """Return the section with the table of queries, worst first; the script fills it in."""
     columns, shown = _columns(subject), shown_queries(subject)
     # A name may be that of two queries, such as 2 and "2", so rows end with the query's number.
     rows = zip(*(_plain(values, shown) for _, values in columns), shown.tolist(), strict=True)
@@ -48,18 +48,18 @@ def queries(subject: Subject) -> Section:
 
 
 def query_order(subject: Subject) -> np.ndarray:
-    """Return the queries by ascending difference to the baseline, or by ascending value."""
+    """Return all query numbers, worst first: by gain over the baseline, or by the metric."""
     values = subject.gaps if subject.baseline_values else subject.values[subject.main]
     return np.argsort(values, kind="stable")
 
 
 def shown_queries(subject: Subject) -> np.ndarray:
-    """Return the queries of the table, in its order."""
+    """Return the numbers of the queries in the table, worst first, at most ``_MOST``."""
     return query_order(subject)[:_MOST]
 
 
 def _columns(subject: Subject) -> list[tuple[str, Any]]:
-    """Return the name and the values of each column."""
+    """Return ``(name, values)`` of each column of the table of queries, one value per query."""
     groups, y = subject.groups, subject.y
     relevant = np.add.reduceat((y > 0)[groups.order].astype(np.int64), groups.indptr[:-1])
     columns = [("query", subject.query_names), ("documents", groups.sizes), ("relevant", relevant)]

@@ -193,12 +193,16 @@ def report(
 
 
 def _taken(values, rows):
-    """Return some rows of what has a row for each document, unless it is None."""
+    """Return the entries ``rows`` of a column with one entry per document; None stays None."""
     return None if values is None else taken_rows(values, rows)
 
 
 def _baseline_scores(baseline, X, n_documents):
-    """Return the scores of the baseline, or ``None``."""
+    """Return the baseline's score of each document, or ``None`` without a baseline.
+
+    ``baseline`` is a ranker, an array of scores, or the name of a column of ``X``, in which missing
+    values rank last.
+    """
     if baseline is None:
         return None
     if isinstance(baseline, str):
@@ -213,7 +217,7 @@ def _baseline_scores(baseline, X, n_documents):
 
 
 def _training_data(ranker, train):
-    """Return features, labels and queries of the training data, or ``None``."""
+    """Return ``train`` as checked ``(features, labels, queries)``; ``None`` stays ``None``."""
     if train is None:
         return None
     with naming("train"):
@@ -221,7 +225,7 @@ def _training_data(ranker, train):
 
 
 def _query_names(qid, groups):
-    """Return the id of each query as text."""
+    """Return the id of each query as text, in the order of ``groups``; without ``qid`` one name."""
     if qid is None:
         return np.array(["all documents"])
     ids = list(qid)
@@ -229,7 +233,7 @@ def _query_names(qid, groups):
 
 
 def _document_names(names, n_documents):
-    """Return the name of each document as text."""
+    """Return the name of each document as text; "row 0" and so on if ``names`` is None."""
     if names is None:
         return np.array([f"row {row}" for row in range(n_documents)], dtype=object)
     check_sequence("document_names", names)
@@ -242,14 +246,14 @@ def _document_names(names, n_documents):
 
 
 def _with_texts(names, texts):
-    """Return names with the texts that belong to them."""
+    """Return each name as "name: text" if ``texts`` has one for it, and else as it is."""
     known = texts or {}
     shown = [f"{name}: {known[name]}" if name in known else name for name in names]
     return np.array(shown, dtype=object)
 
 
 def _lead(subject):
-    """Return the sentence below the title."""
+    """Return the sentence below the title: which ranker, how many documents and queries."""
     n_documents, n_queries = subject.groups.n_documents, subject.groups.n_queries
     compared = "" if subject.baseline is None else ", compared with a baseline"
     name = type(subject.ranker).__name__

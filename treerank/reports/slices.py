@@ -23,7 +23,11 @@ _NOTE = (
 
 @dataclass(frozen=True)
 class _Kind:
-    """A slice by the metric, and by the difference to the baseline if there is one."""
+    """A row of the table of slices: a set of queries with one value of a column.
+
+    ``by_value`` compares the metric on these queries with the others, and ``by_gap`` the gain over
+    the baseline, None without one. ``is_tested`` is False if there are too few queries for a test.
+    """
 
     by_value: Slice
     by_gap: Slice | None
@@ -39,7 +43,7 @@ class _Kind:
         return self.p_value <= SIGNIFICANT
 
     def cells(self, compared: bool) -> list[Any]:
-        """Return the cells of a row."""
+        """Return the cells of the row; ``compared`` adds those of the gain over the baseline."""
         one = self.by_value
         row: list[Any] = [f"{one.column}: {one.values}"]
         for part in (one, self.by_gap) if compared else (one,):
@@ -56,7 +60,10 @@ class _Kind:
 
 
 def kinds(subject: Subject) -> Section | None:
-    """Return the slices that differ, by the metric or against the baseline; others are folded."""
+    """Return the section on slices of queries: those that differ, and the user's others folded.
+
+    A slice differs by the metric or by the gain over the baseline. None if there are no slices.
+    """
     compared = bool(subject.baseline_values)
     found, small = _tested(subject), _small(subject)
     if not found and not small:
@@ -90,7 +97,7 @@ def kinds(subject: Subject) -> Section | None:
 
 
 def _tested(subject: Subject) -> list[_Kind]:
-    """Return the slices of enough queries, each once."""
+    """Return the slices that have enough queries for a test, each with its gain if compared."""
     gaps = subject.slices_of(subject.gaps) if subject.baseline_values else []
     by_name = {_name(one): one for one in gaps}
     return [_Kind(one, by_name.get(_name(one))) for one in subject.kinds]

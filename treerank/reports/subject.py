@@ -29,14 +29,42 @@ _N_RESAMPLES, _N_FLIPS = 999, 9_999
 
 @dataclass(frozen=True, eq=False)
 class Subject:
-    """What the sections of a report show.
+    """The data, ranker and settings that the sections of a report show.
 
-    ``documents`` are features as the ranker takes them, ``X`` as numbers; ``query_names``, which
-    begin with ``query_ids``, are in the order of ``groups``, ``document_names`` by row.
-    The first metric decides which queries are worst. ``baseline`` are scores to compare with,
-    ``train`` are training data as numbers. ``n_unjudged`` documents without a label were left out.
-    ``slices`` are columns to divide queries by, besides features; ``about`` are lines for the
-    section on what was compared.
+    Attributes
+    ----------
+    ranker : Ranker
+        The fitted ranker.
+    documents : array-like or data frame
+        Features as the ranker takes them, by row.
+    X : ndarray or sparse matrix
+        Features as numbers.
+    y : ndarray
+        Labels.
+    groups : QueryGroups
+        Rows of each query.
+    query_ids, query_names : ndarray of str
+        Id of each query, and the name to show, which begins with it, in the order of ``groups``.
+    document_names : ndarray of str
+        Name of each document, by row.
+    metrics : sequence of Metric or FunctionMetric
+        What is measured; the first decides which queries are worst.
+    scores : ndarray
+        Scores of the ranker.
+    baseline : ndarray or None
+        Scores to compare with.
+    train : tuple of (features, labels, QueryGroups), or None
+        Training data as numbers.
+    n_unjudged : int
+        Number of documents without a label, which were left out.
+    slices : dict
+        The user's columns to divide queries by, besides features.
+    about : dict of str to str
+        Lines for the section on what was compared.
+    n_examples : int
+        Number of example queries.
+    random_state : int
+        Seed of all sampling.
     """
 
     ranker: Ranker
@@ -59,12 +87,15 @@ class Subject:
 
     @cached_property
     def values(self) -> dict[str, np.ndarray]:
-        """Value of each query, by metric; NaN where there is nothing to find."""
+        """Value of each query, by name of the metric.
+
+        NaN for a query without a relevant document.
+        """
         return self._measured(self.scores)
 
     @cached_property
     def baseline_values(self) -> dict[str, np.ndarray]:
-        """Value of each query by the scores of the baseline, by metric; empty without one."""
+        """The same for the baseline's scores; empty without a baseline."""
         return {} if self.baseline is None else self._measured(self.baseline)
 
     @cached_property
@@ -79,7 +110,7 @@ class Subject:
 
     @cached_property
     def gaps(self) -> np.ndarray:
-        """Difference of each query to the baseline, by the first metric."""
+        """Value of each query less the baseline's, by the first metric; 0 without a baseline."""
         values = self.values[self.main]
         return np.asarray(values - self.baseline_values.get(self.main, values))
 
@@ -89,7 +120,11 @@ class Subject:
         return self.slices_of(self.values[self.main])
 
     def slices_of(self, values: np.ndarray) -> list[Slice]:
-        """Return slices of queries by features, sizes, and columns of the user."""
+        """Return slices of queries, compared by one value per query.
+
+        Queries are divided by the means of features, by their size and share of relevant documents,
+        and by the user's columns.
+        """
         sizes = self.groups.sizes[self.groups.codes]
         columns = {"number of documents": sizes, "share of relevant documents": self.y > 0}
         coded = {self.feature_names[j] for j in self.ranker.columns_.categories}
@@ -99,28 +134,31 @@ class Subject:
 
     @property
     def trained_on_clicks(self) -> bool:
-        """Whether the labels of the training data are clicks at positions, and no judgments."""
+        """Whether the training labels are clicks, 0 or 1, with a model of position bias."""
         if self.train is None or self.ranker.propensities_ is None:
             return False
         return bool(np.isin(self.train[1], [0, 1]).all())
 
     def rows_of_some_queries(self, n_documents: int) -> np.ndarray:
-        """Return rows of queries drawn without replacement, of so many documents at most.
+        """Return the rows of random whole queries with at most ``n_documents`` rows in all.
 
-        There is at least one query, and no query is cut.
+        There is at least one query, however long.
         """
         order = np.random.default_rng(self.random_state).permutation(self.groups.n_queries)
         n = int(np.searchsorted(np.cumsum(self.groups.sizes[order]), n_documents, side="right"))
         return np.flatnonzero(np.isin(self.groups.codes, order[: max(n, 1)]))
 
     def values_of(self, rows: np.ndarray, feature: int) -> np.ndarray:
-        """Return the known values of a feature in some documents."""
+        """Return the values of a feature in the given rows, without missing ones."""
         (column,) = columns_of(self.X[rows][:, [feature]])
         return column[~np.isnan(column)]
 
     @cached_property
     def p_values(self) -> dict[str, float]:
-        """The p-value of each difference to the baseline in which queries do not differ alike."""
+        """P-value of the difference to the baseline by metric.
+
+        None where all queries differ alike.
+        """
         p_values = {}
         for name, against in self.baseline_values.items():
             if self.interval(self.values[name] - against) is not None:
@@ -129,7 +167,10 @@ class Subject:
         return p_values
 
     def difference_interval(self, name: str) -> Interval | None:
-        """Return the interval that belongs to a p-value; None without one, or without bounds."""
+        """Return the interval of the mean difference to the baseline by the metric ``name``.
+
+        None if there is no p-value, or if so few queries bound it on no side.
+        """
         if name not in self.p_values:
             return None
         pair = self.values[name], self.baseline_values[name]
@@ -137,7 +178,10 @@ class Subject:
         return interval if np.isfinite(interval.low) else None
 
     def interval(self, values: np.ndarray) -> Interval | None:
-        """Return the interval of a mean over queries; ``None`` if all of them are alike."""
+        """Return a bootstrap interval for the mean of values by query, without NaN.
+
+        None if fewer than two values are left, or all are equal.
+        """
         measured = values[~np.isnan(values)]
         if len(measured) < 2 or np.ptp(measured) == 0:
             return None
@@ -154,11 +198,11 @@ class Subject:
         return {"n_resamples": _N_FLIPS, "random_state": self.random_state}
 
     def p_text(self, name: str) -> str:
-        """Return "p = 0.012" or "p < 0.001"; the empty string without a p-value."""
+        """Return "p = 0.012" or "p < 0.001" of a metric's difference; "" if it has no p-value."""
         return p_text(self.p_values[name]) if name in self.p_values else ""
 
     def value_text(self, row: int, feature: int) -> str:
-        """Return the value of a feature of a document as text, categories by name."""
+        """Return a document's value of a feature as text: a number, a category, or "missing"."""
         value = self.X[row, feature]
         if np.isnan(value):
             return "missing"
@@ -177,7 +221,7 @@ class Subject:
 
 
 def p_text(p_value: float) -> str:
-    """Return a p-value as an equation that does not break, or as what it is less than.
+    """Return "p = 0.012" or "p < 0.001", with spaces at which lines do not break.
 
     Examples
     --------

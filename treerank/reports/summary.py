@@ -21,7 +21,7 @@ _CUTOFFS = range(1, 21)
 
 
 def summary(subject: Subject) -> Section:
-    """Return means over queries with their intervals, tests, and values by query."""
+    """Return the section with the verdict, mean metrics, their intervals and charts by query."""
     verdict, notes = _verdict(subject)
     numbers = joined([notes, _numbers(subject), _metrics(subject)])
     charts = side_by_side(numbers, _cutoffs(subject), _won(subject), _values(subject))
@@ -29,7 +29,7 @@ def summary(subject: Subject) -> Section:
 
 
 def _numbers(subject: Subject) -> Markup:
-    """Return the mean of each metric, beside that of the baseline or with its interval."""
+    """Return large figures: the mean of each metric, with the baseline's or its interval below."""
     items = []
     for name, values in subject.values.items():
         note = _bounds(subject.interval(values))
@@ -40,7 +40,7 @@ def _numbers(subject: Subject) -> Markup:
 
 
 def _metrics(subject: Subject) -> Markup:
-    """Return the difference by each metric with its interval, or the mean by each."""
+    """Return a table of the metrics: differences to the baseline, or means, with intervals."""
     compared, rows = bool(subject.baseline_values), list[list[Any]]()
     for name, values in subject.values.items():
         interval = subject.difference_interval(name) if compared else subject.interval(values)
@@ -60,7 +60,7 @@ def _metrics(subject: Subject) -> Markup:
 
 
 def _cutoffs(subject: Subject) -> Markup:
-    """Return NDCG by its cutoff."""
+    """Return a chart of NDCG@k by k, for the ranker and the baseline."""
     main = subject.metrics[0]
     metric = main if isinstance(main, NDCG) else NDCG()
     by_name = {"ranker": subject.scores}
@@ -77,7 +77,7 @@ def _cutoffs(subject: Subject) -> Markup:
 
 
 def _won(subject: Subject) -> Markup | None:
-    """Return the difference of each query, sorted."""
+    """Return a chart of the sorted differences of queries to the baseline; None without one."""
     main = subject.main
     measured = np.flatnonzero(~np.isnan(subject.gaps))
     if not subject.baseline_values or len(measured) == 0:
@@ -89,7 +89,7 @@ def _won(subject: Subject) -> Markup | None:
 
 
 def _values(subject: Subject) -> Markup:
-    """Return how many queries have which value."""
+    """Return a histogram of queries by the first metric, for the ranker and the baseline."""
     main = subject.main
     samples = {"ranker": subject.values[main]}
     if subject.baseline_values:
@@ -100,7 +100,10 @@ def _values(subject: Subject) -> Markup:
 
 
 def _verdict(subject: Subject) -> tuple[Markup, Markup]:
-    """Return whether it is better, and notes: on how many queries, and where it is worst."""
+    """Return ``(verdict, notes)``: a paragraph on whether it is better, and paragraphs below it.
+
+    Without a baseline the verdict is empty.
+    """
     n_left_out = int(np.isnan(subject.values[subject.main]).sum())
     notes, title = [], Markup()
     if subject.baseline_values:
@@ -127,14 +130,18 @@ def _is(n: int) -> str:
 
 
 def _spread(subject: Subject) -> str:
-    """Return what half of the queries and all but a tenth of them reach."""
+    """Return a sentence with the median and 10th percentile of the first metric over queries."""
     values = subject.values[subject.main]
     low, middle = np.quantile(values[~np.isnan(values)], [0.1, 0.5])
     return f"By {subject.main}, half of the queries reach {middle:.3f}, and nine in ten {low:.3f}."
 
 
 def _difference(subject: Subject) -> tuple[str, str]:
-    """Return the side and a sentence: better, worse, or not shown and how much data it needs."""
+    """Return ``(side, sentence)`` on the mean difference to the baseline by the first metric.
+
+    ``side`` is "plus" if it is significantly better, "minus" if worse, and "none" if not
+    significant; the sentence then says about how many queries would show it.
+    """
     main, gaps = subject.main, subject.gaps[~np.isnan(subject.gaps)]
     p, interval = subject.p_values.get(main), subject.difference_interval(main)
     mean = float(gaps.mean()) if len(gaps) else 0.0
@@ -154,7 +161,7 @@ def _difference(subject: Subject) -> tuple[str, str]:
 
 
 def _share(subject: Subject) -> str:
-    """Return on which share of the queries the ranker is better."""
+    """Return a sentence on the share of queries on which the ranker beats the baseline."""
     gaps = subject.gaps[~np.isnan(subject.gaps)]
     won, lost = int((gaps > 0).sum()), int((gaps < 0).sum())
     share = 100 * won / max(len(gaps), 1)

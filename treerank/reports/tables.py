@@ -14,10 +14,10 @@ def table(
     text: int = 1,
     drawn: Collection[int] = (),
 ) -> Markup:
-    r"""Return a table whose first column names the rows.
+    r"""Return an HTML table with a caption; the first cell of each row is its heading.
 
-    The first ``text`` columns are text, those of ``drawn`` are drawings, and all others are aligned
-    as numbers.
+    The first ``text`` columns are aligned as text, those with an index in ``drawn`` hold drawings,
+    and all others are aligned as numbers.
 
     Examples
     --------
@@ -54,7 +54,7 @@ def scrolling(label: str, *content: Any) -> Markup:
 
 
 def figures(items: Iterable[Sequence[str]]) -> Markup:
-    """Return large numbers, each with a name before it and notes after it.
+    """Return large figures; each item is ``(name, value, *notes)``, and all are text.
 
     Examples
     --------
@@ -71,7 +71,9 @@ def figures(items: Iterable[Sequence[str]]) -> Markup:
 
 
 def side_by_side(*content: Any, flowing: bool = False) -> Markup:
-    """Return content in columns where the page is wide enough; a row begins a line, unless flowing.
+    """Return pieces of content side by side where the page is wide enough; empty ones are left out.
+
+    They form a grid of rows; with ``flowing`` each fills the next free place of a column.
 
     Examples
     --------
@@ -86,7 +88,7 @@ def side_by_side(*content: Any, flowing: bool = False) -> Markup:
 
 
 def folded(summary: str, *content: Any) -> Markup:
-    """Return content that is shown when its summary is opened.
+    """Return content that a reader unfolds by a click on ``summary``.
 
     Examples
     --------
@@ -97,7 +99,7 @@ def folded(summary: str, *content: Any) -> Markup:
 
 
 def paragraphs(*texts: Any) -> Markup:
-    """Return a paragraph for each text, in which numbers stay with their percent signs.
+    """Return a paragraph for each text; lines do not break before a percent sign.
 
     Examples
     --------

@@ -27,7 +27,7 @@ _PROPENSITIES = (
 
 
 def training(subject: Subject) -> Section | None:
-    """Return the learning curves and the propensities, of a ranker that has some."""
+    """Return the section on training: learning curves and propensities; None if there are none."""
     curves = _learning_curves(subject.ranker)
     propensities = _propensities(subject.ranker)
     if not curves and propensities is None:
