@@ -247,5 +247,8 @@ def test_labels_of_people_are_a_column_beside_those_of_an_llm(tmp_path):
     rankers = {"RankSVM": RankSVM()}
     expected = compare(rankers, (X.to_numpy(), llm, qid), human_labels=labels, metrics="map")
     assert row_of(found) == row_of(f"{expected.summary()}")
+    command[command.index("map")] = "map(threshold=2)"
+    message = "--human-label must define 'map(threshold=2)' for at least 20 tested queries"
+    assert message in refusal(*command, code=1)
     command[command.index("people")] = "no"
     assert "Write --human-label NAME for another" in refusal(*command, code=1)

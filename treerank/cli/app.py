@@ -186,6 +186,8 @@ class Commands(TyperGroup):
             for parameter in command.params
             if parameter.opts[0][0] == "-"
         }
+        if "human_label" in options:  # a column here, labels in Python
+            options["human_labels"] = options["human_label"]
         self.options.update(options)
         return name, command, command_args
 

@@ -17,6 +17,7 @@ from treerank.documents.ranking_data import RankingData
 from treerank.metrics.base import Metric
 from treerank.metrics.judged import judged_share
 from treerank.metrics.registry import FunctionMetric
+from treerank.spelling import spelled
 from treerank.statistics.double_sampling import FEWEST, check_n_human
 
 
@@ -222,10 +223,10 @@ def check_defined(
         n_defined = len(np.unique(np.concatenate(by_people)))
         if n_defined < FEWEST:
             raise ValueError(
-                f"human_labels must define {name!r} for at least {FEWEST} tested queries, whose "
-                f"intervals can be trusted; got {n_defined}, since the other queries that people "
-                "have judged have nothing to find. Let people judge more queries, drawn at random, "
-                "or take another metric or threshold."
+                f"{spelled('human_labels')} must define {name!r} for at least {FEWEST} tested "
+                f"queries, whose intervals can be trusted; got {n_defined}, since the other "
+                "queries that people have judged have nothing to find. Let people judge more "
+                "queries, drawn at random, or take another metric or threshold."
             )
         if not any(
             len(_defined_queries(metric, human.without(test.y), test.qid)) for human, test in tested
