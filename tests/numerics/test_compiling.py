@@ -1,6 +1,8 @@
 """Kernels on disk: where they are, whose they are, and that they compute what fresh ones do."""
 
+import importlib
 import os
+import re
 import subprocess
 import sys
 import time
@@ -24,6 +26,7 @@ pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(bool(os.environ.get("NUMBA_DISABLE_JIT")), reason="nothing is compiled"),
 ]
+PACKAGE = Path(treerank.__file__).parent
 LOSSES = list(PAIR_LOSSES.values())
 #: Fits and derivatives whose kernels add up in any order; prints bits, and what was compiled.
 BITS = """
@@ -47,10 +50,11 @@ print(ranker.fit(X, y, qid).predict(X).tobytes().hex())
 kernel = fast_pairs.kernel_of(make_objective(y, qid, weight="ndcg"))
 print(sum(kernel.stats.cache_hits.values()))
 """
-GAINS = """
-from treerank.documents.gains import label_gains, _look_up
-label_gains([0, 1, 2, 0], gain=[0, 1 / 3, 10])
-print(sum(_look_up.stats.cache_hits.values()), _look_up.stats.cache_path)
+DRAWS = """
+import numpy as np
+from treerank.numerics.random_keys import uniforms
+uniforms(0, 0, np.arange(3))
+print(sum(uniforms.stats.cache_hits.values()), uniforms.stats.cache_path)
 """
 
 
@@ -90,16 +94,69 @@ def package(tmp_path):
 
 def test_kernels_are_compiled_anew_after_an_edit_of_a_file_and_in_another_folder(package, tmp_path):
     folder = tmp_path / "kernels"
-    assert run(GAINS, folder, package)[0].split()[0] == "0"
-    hits, path = run(GAINS, folder, package)[0].split()
+    assert run(DRAWS, folder, package)[0].split()[0] == "0"
+    hits, path = run(DRAWS, folder, package)[0].split()
     assert hits == "1"
     assert Path(path).is_relative_to(folder / "treerank")
-    with open(package / "metrics" / "base.py", "a", encoding="utf-8") as file:
-        file.write("# A comment.\n")
-    assert run(GAINS, folder, package)[0].split()[0] == "0"
+    edit(package / "numerics" / "random_keys.py")
+    assert run(DRAWS, folder, package)[0].split()[0] == "0"
     moved = package.parent.rename(tmp_path / "elsewhere") / "treerank"
-    assert run(GAINS, folder, moved)[0].split()[0] == "0"
+    assert run(DRAWS, folder, moved)[0].split()[0] == "0"
     assert not [*moved.rglob("*.nbi"), *moved.rglob("*.nbc")]
+
+
+def edit(path):
+    with open(path, "a", encoding="utf-8") as file:
+        file.write("# A comment.\n")
+
+
+#: A kernel of a module that imports compiled functions of others.
+SORTED = """
+import numpy as np
+from treerank.objectives.pairs.ranking import _sort_by_merging
+one = np.zeros(1)
+_sort_by_merging(np.arange(1), one, np.arange(2), np.zeros(1, np.int32), one)
+print(sum(_sort_by_merging.stats.cache_hits.values()))
+"""
+
+
+@pytest.mark.parametrize(
+    ("file", "is_kept"),
+    [
+        ("numerics/sorting.py", False),  # compiled into the kernel
+        ("numerics/compiling.py", False),
+        ("objectives/pairs/problem.py", True),
+        ("metrics/base.py", True),
+    ],
+)
+def test_kernels_stay_where_no_file_of_theirs_changes(file, is_kept, package, tmp_path):
+    assert run(SORTED, tmp_path / "kernels", package) == ["0"]
+    edit(package / file)
+    assert run(SORTED, tmp_path / "kernels", package) == ["1" if is_kept else "0"]
+
+
+#: What a kernel may read of a module without kernels: types, which are part of its signature.
+def constants_from_elsewhere(path):
+    """Yield the numbers and arrays that a module with kernels imports from one without."""
+    text = path.read_text(encoding="utf-8")
+    for module, names in kernel_folder._IMPORT.findall(text):
+        made = importlib.import_module(module)
+        source = Path(made.__file__)
+        if source.is_relative_to(PACKAGE) and "numerics.compiling" not in source.read_text("utf-8"):
+            for name in re.findall(r"\w+", names):
+                if isinstance(getattr(made, name, None), int | float | np.ndarray | np.generic):
+                    yield f"{name} of {module}"
+
+
+def test_kernels_read_numbers_of_modules_with_kernels_alone():
+    """Else a stored kernel would outlive a change of the number."""
+    found = {}
+    for path in PACKAGE.rglob("*.py"):
+        text = path.read_text(encoding="utf-8")
+        if "numerics.compiling import" in text:
+            assert not re.search(r"^ *import treerank", text, re.MULTILINE)
+            found[path.stem] = [*constants_from_elsewhere(path)]
+    assert {stem: names for stem, names in found.items() if names} == {}
 
 
 def test_kernels_go_to_the_cache_folder_of_the_user(tmp_path):
@@ -108,25 +165,26 @@ def test_kernels_go_to_the_cache_folder_of_the_user(tmp_path):
         "LOCALAPPDATA": str(tmp_path),
         "HOME": str(tmp_path),
     }
-    (line,) = run(GAINS, "", **variables)
+    (line,) = run(DRAWS, "", **variables)
     assert Path(line.split()[1]).is_relative_to(tmp_path)
 
 
 def test_where_the_folder_cannot_be_written_nothing_is_stored(package, tmp_path):
     (tmp_path / "file").write_text("not a folder")
     for _ in range(2):
-        assert run(GAINS, tmp_path / "file", package) == ["0 None"]
+        assert run(DRAWS, tmp_path / "file", package) == ["0 None"]
     assert not [*package.rglob("*.nbi")]
 
 
 def test_folders_that_no_process_uses_are_removed_and_nothing_else(tmp_path):
     old = time.time() - (kernel_folder.DAYS + 1) * 24 * 3600
-    for name, used in (("0-numba-1-a", old), ("0-numba-1-b", None), ("other", old)):
+    ages = {"a-numba-1-x": old, "a-numba-1-y": None, "a.b-numba-1-x": old, "a": old}
+    for name, used in ages.items():
         (tmp_path / name).mkdir()
         os.utime(tmp_path / name, used and (used, used))
-    kernel_folder.remove_unused(tmp_path)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["0-numba-1-b", "other"]
-    kernel_folder.remove_unused(tmp_path / "not there")
+    kernel_folder.remove_unused(tmp_path, "a")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "a-numba-1-y", "a.b-numba-1-x"]
+    kernel_folder.remove_unused(tmp_path / "not there", "a")
 
 
 def test_numba_stores_other_functions_where_it_did():
@@ -199,5 +257,5 @@ def test_numba_has_the_part_that_is_replaced_unless_switched_off_or_untested(pla
         monkeypatch.setenv("TREERANK_PLAIN_NUMBA", "1")
     elif plain == "by version":
         monkeypatch.setattr(compiling, "TESTED_VERSIONS", ((0, 0), (0, 0)))
-    is_replaced = "save_overload" in vars(njit(kernel_folder._subpackage)._cache)
+    is_replaced = "save_overload" in vars(njit(kernel_folder._name_of)._cache)
     assert is_replaced == (plain == "not at all")

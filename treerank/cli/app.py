@@ -103,9 +103,14 @@ COMMANDS = {
             "treerank export web.treerank --formats",
         ],
     ),
+    "warm-up": About(
+        "Compile what fits and predictions need, so that no later process waits for it.",
+        ["treerank warm-up", "treerank warm-up --all"],
+    ),
 }
 #: Commands that are looked for, and what does their work.
 INSTEAD = {
+    "compile": "`treerank warm-up` compiles what fits need",
     "explain": "`treerank report` says why a document stands above another",
     "predict": "`treerank rank` scores and sorts documents",
     "score": "`treerank rank` scores documents, `treerank evaluate` measures a model",
@@ -282,7 +287,14 @@ def _make_app():
 
 
 def function_of(name: str) -> Any:
-    """Return the function of a command, which has its name and is in the file of its name."""
+    """Return the function of a command, which has its name and is in the file of its name.
+
+    Examples
+    --------
+    >>> function_of("warm-up").__name__
+    'warm_up'
+    """
+    name = name.replace("-", "_")
     return load_object(f"treerank.cli.{name}:{name}")
 
 

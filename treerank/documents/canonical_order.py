@@ -10,7 +10,7 @@ of the rows decide, pass it as one more weight.
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
+from scipy.sparse import coo_array, issparse
 
 from treerank.documents.batched import BatchedMatrix
 from treerank.documents.queries import QueryGroups
@@ -23,7 +23,7 @@ _MIX_2 = np.uint64(0x94D049BB133111EB)
 _SHIFT_30, _SHIFT_27, _SHIFT_31 = np.uint64(30), np.uint64(27), np.uint64(31)
 _NAN_BITS = np.uint64(0x7FF8000000000000)
 _BLOCK = 4096  # rows at a time; their hashes stay in the processor's cache
-_COPIED = 2**16  # rows of a matrix in Fortran order that are copied at a time
+_COPIED = 2**16  # rows of another layout or type that are copied at a time
 
 
 def canonical_order(
@@ -60,10 +60,10 @@ def order_by_hashes(
     sums = group_hashes(hashes, groups)
     queries = np.lexsort((groups.sizes, sums))
     starts = np.append(0, np.cumsum(groups.sizes[queries]))
-    first = np.empty(groups.n_queries, dtype=np.int64)
-    first[queries] = starts[:-1]
-    order = np.empty(len(hashes), dtype=np.int64)
-    _sort_by_query(np.argsort(hashes), groups.codes, first, order)
+    position = np.empty(groups.n_queries, dtype=np.int64)
+    position[queries] = np.arange(groups.n_queries)
+    ranking = np.argsort(hashes)
+    order = _sorted_by_query(ranking, position[groups.codes[ranking]])
     ids = None if groups.ids is None else groups.ids[queries]
     return QueryGroups(order, starts, ids), sums[queries]
 
@@ -106,16 +106,16 @@ def _add(kernel, *arguments):
 
 def _matrix_hashes(X):
     """Return a hash for each row of a matrix."""
-    X = X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
     hashes = np.zeros(X.shape[0], dtype=np.uint64)
     keys = _column_keys(0, X.shape[1])
     if issparse(X):
+        X = X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
         _add(_add_by_entry, X.data, X.indices, X.indptr, keys, hashes)
-    elif X.flags.c_contiguous:
+    elif X.flags.c_contiguous and X.dtype == np.float64:
         _add(_add_by_row, X, keys, hashes)
-    else:  # stored column by column: a copy of some rows at a time
+    else:  # some rows at a time as doubles in C order: each further type compiles the kernel again
         for start in range(0, len(X), _COPIED):
-            rows = np.ascontiguousarray(X[start : start + _COPIED])
+            rows = np.ascontiguousarray(X[start : start + _COPIED], dtype=np.float64)
             _add(_add_by_row, rows, keys, hashes[start : start + _COPIED])
     return hashes
 
@@ -126,6 +126,16 @@ def _column_keys(start, n_columns):
     With it, swapping two values of a row changes the hash of the row.
     """
     return (np.arange(start, start + n_columns, dtype=np.uint64) + np.uint64(1)) * _GOLDEN
+
+
+def _sorted_by_query(ranking, queries):
+    """Sort ranked rows by the number of their query; within a query they keep their ranking.
+
+    A sparse matrix with a row for each query is sorted in one pass over its entries.
+    """
+    n = len(ranking)
+    shape = (int(queries.max(initial=-1)) + 1, n)
+    return coo_array((ranking, (queries, np.arange(n))), shape=shape).tocsr().data
 
 
 @register_jitable
@@ -167,16 +177,3 @@ def _add_by_entry(first, last, values, columns, indptr, keys, hashes):
             key = keys[columns[entry]]
             total += _mix(_bits(values[entry]) ^ key) - _mix(key)
         hashes[i] += total
-
-
-@njit
-def _sort_by_query(ranking, codes, free, order):
-    """Fill ``order`` with the rows of ``ranking`` sorted by query, in one pass.
-
-    Within a query they keep their order. ``codes`` is the query of each row. ``free`` holds the
-    next free index of each query: first the index of its first row, in the end the index behind its
-    last row.
-    """
-    for row in ranking:
-        order[free[codes[row]]] = row
-        free[codes[row]] += 1

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from treerank.checks import check_column, quote, warn_user
-from treerank.numerics.compiling import njit
 
 #: Largest label of the exponential gain, and largest gain: the sum over a query is no overflow.
 MAX_LABEL, MAX_GAIN = 1000, 2.0**1000
@@ -22,9 +21,8 @@ def exponential_gain(y: np.ndarray) -> np.ndarray:
     if top > MAX_LABEL:
         raise ValueError(f"y must be at most {MAX_LABEL} for gain='exponential'; got {top}.")
     # A table has the same bits on every machine; a vectorized exp2 has not.
-    gains = np.empty(len(y))
-    n_found = _look_up(y, np.ldexp(1.0, np.arange(int(top) + 1)) - 1, gains)
-    return gains if n_found == len(y) else np.exp2(y) - 1
+    gains, is_index = _look_up(y, np.ldexp(1.0, np.arange(int(top) + 1)) - 1)
+    return gains if is_index.all() else np.exp2(y) - 1
 
 
 #: Gains by name: 2^y - 1, and y itself.
@@ -69,27 +67,24 @@ def label_gains(y: ArrayLike, gain: str | Sequence[float] = "exponential") -> np
 
 def _listed_gains(y: np.ndarray, table: np.ndarray) -> np.ndarray:
     """Return ``table[y]``, the gain of each label; refuse labels that are no index of the table."""
-    gains = np.empty(len(y))
-    n_found = _look_up(y, table, gains)
-    if n_found < len(y):
+    gains, is_index = _look_up(y, table)
+    if not is_index.all():
+        wrong = y[np.argmin(is_index)]
         raise ValueError(
-            f"y must be integers below {len(table)}, the number of gains; got {y[n_found]}."
+            f"y must be integers below {len(table)}, the number of gains; got {wrong}."
         )
     return gains
 
 
-@njit
-def _look_up(y, table, gains):
-    """Write ``table[y]`` to ``gains``; return the number of labels before the first wrong one.
+def _look_up(y, table):
+    """Return ``table[y]``, and which labels are an index of the table; NaN for those that are not.
 
-    A wrong label is no index of the table. Then the labels after it are not looked up.
+    >>> _look_up(np.array([1.0, 0.5, 2.0]), np.array([0.0, 7.0]))
+    (array([ 7., nan, nan]), array([ True, False, False]))
     """
-    for t in range(len(y)):
-        label = y[t]
-        if not 0 <= label < len(table) or label != np.floor(label):
-            return t
-        gains[t] = table[int(label)]
-    return len(y)
+    is_index = (y >= 0) & (y < len(table)) & (y == np.floor(y))
+    indices = np.where(is_index, y, len(table)).astype(np.int64)
+    return np.append(table, np.nan)[indices], is_index
 
 
 def check_gain(gain: str | Sequence[float]) -> str | tuple[float, ...]:

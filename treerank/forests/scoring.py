@@ -67,15 +67,18 @@ def write_scores(
     by a traversal if trees have more than 64 leaves. Such trees with splits by category are scored
     by paths, too.
     """
-    layout, *node_data, values, constant = arguments
+    layout, nodes, sets, sums, values, constant = arguments
     scores[:] = constant
     if len(X) == 1 or not layout:
-        _score_by_paths(X, values, *node_data, scores)
+        _score_by_paths(X, values, nodes, sets, sums, scores)
     elif len(buffers) == 1:
-        _score_by_traversal(X, layout, *node_data, *buffers, scores)
+        _score_by_traversal(X, nodes[6], layout, sums, *buffers, scores)
     else:
+        by_set = np.empty((len(layout[0]) if len(sets[0]) else 0, len(X)))
+        if len(by_set):  # few forests have sets: the kernel of all others does without them
+            _fill_by_sets(X, layout[0], layout[2], nodes, sets, by_set)
         with np.errstate(over="ignore"):  # the product that finds a bit overflows: numpy would warn
-            _score_by_vectors(X, layout, *node_data, *buffers, scores)
+            _score_by_vectors(X, nodes[6], by_set, layout, sums, *buffers, scores)
 
 
 def forest_leaves(forest: Forest, X: Any, *, n_threads: int = 1) -> np.ndarray:
@@ -141,7 +144,7 @@ def node_arrays(forest: Forest) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
     return nodes, (sets.of_node, sets.starts, sets.codes, CODE_RULES.index(rule))
 
 
-@njit(error_model="numpy", nogil=True)
+@register_jitable(error_model="numpy")
 def goes_left(value: float, node: int, nodes: tuple[Any, ...], sets: tuple[Any, ...]) -> bool:
     """Return whether ``value`` goes left at the split ``node``; see :func:`node_arrays`."""
     _, _, threshold, _, _, missing_left, missing_up_to = nodes
@@ -203,14 +206,19 @@ def _score_by_paths(X, values, nodes, sets, sums, scores):
 
 
 @njit(error_model="numpy", nogil=True)
-def _score_by_vectors(X, vectors, nodes, sets, sums, columns, bits, scores):
-    _, _, _, column, threshold, kept_left, kept_right, split_starts, leaf_starts, values = vectors
+def _score_by_vectors(X, up_to, by_set, vectors, sums, columns, bits, scores):
+    feature, missing_left, set_node, column, threshold = vectors[:5]
+    kept_left, kept_right, split_starts, leaf_starts, values = vectors[5:]
     tree_output, single = sums
     for begin in range(0, len(X), _TOGETHER):
         n = min(len(X) - begin, _TOGETHER)
-        _fill_columns(X[begin : begin + n], vectors[:3], nodes, sets, columns)
+        _fill_columns(X[begin : begin + n], feature, missing_left, up_to, columns)
+        for k in range(len(by_set)):
+            for i in range(n if set_node[k] >= 0 else 0):
+                columns[k, i] = by_set[k, begin + i]
         for tree in range(len(leaf_starts) - 1):
-            bits[:n] = _ALL
+            for i in range(n):
+                bits[i] = _ALL
             for split in range(split_starts[tree], split_starts[tree + 1]):
                 feature_values, limit = columns[column[split]], threshold[split]
                 left, right = kept_left[split], kept_right[split]
@@ -222,13 +230,13 @@ def _score_by_vectors(X, vectors, nodes, sets, sums, columns, bits, scores):
 
 
 @njit(error_model="numpy", nogil=True)
-def _score_by_traversal(X, traversal, nodes, sets, sums, columns, scores):
-    _, _, _, roots, column, threshold, child, values = traversal
+def _score_by_traversal(X, up_to, traversal, sums, columns, scores):
+    feature, missing_left, _, roots, column, threshold, child, values = traversal
     tree_output, single = sums
     nodes_reached = np.empty(_EIGHT, dtype=np.int64)
     for begin in range(0, len(X), _TOGETHER):
         n = min(len(X) - begin, _TOGETHER)
-        _fill_columns(X[begin : begin + n], traversal[:3], nodes, sets, columns)
+        _fill_columns(X[begin : begin + n], feature, missing_left, up_to, columns)
         for tree in range(len(roots)):
             for first in range(0, n, _EIGHT):
                 nodes_reached[:] = roots[tree]
@@ -263,23 +271,25 @@ def lowest_bit(mask: Any) -> Any:
 
 
 @register_jitable(error_model="numpy")
-def _fill_columns(X, of_columns, nodes, sets, columns):
+def _fill_columns(X, feature, missing_left, up_to, columns):
     """Fill ``columns``, of shape (n_columns, n), with the values that splits compare.
 
-    A missing value becomes -inf if it goes left, otherwise NaN. A column of a split by category is
-    0 for documents that go left, and 1 for others. ``of_columns`` are the first three arrays of the
-    layout.
+    A missing value becomes -inf if it goes left, otherwise NaN.
     """
-    feature, missing_left, set_node = of_columns
-    up_to = nodes[6]
     for k in range(len(feature)):
-        node, missing = set_node[k], -np.inf if missing_left[k] else np.nan
+        missing = -np.inf if missing_left[k] else np.nan
         for i in range(len(X)):
             value = X[i, feature[k]]
-            if node >= 0:
-                columns[k, i] = 0.0 if goes_left(value, node, nodes, sets) else 1.0
-            else:
-                columns[k, i] = missing if value != value or abs(value) <= up_to else value
+            columns[k, i] = missing if value != value or abs(value) <= up_to else value
+
+
+@njit(error_model="numpy", nogil=True)
+def _fill_by_sets(X, feature, set_node, nodes, sets, by_set):
+    """Write the columns of splits by category: 0 for documents that go left and 1 for others."""
+    for k in range(len(feature)):
+        node = set_node[k]
+        for i in range(len(X) if node >= 0 else 0):
+            by_set[k, i] = 0.0 if goes_left(X[i, feature[k]], node, nodes, sets) else 1.0
 
 
 @njit(error_model="numpy", nogil=True)

@@ -98,7 +98,7 @@ def _parts(n, A, B, nodes, sets, values, shares, bits, depth):
     return parts
 
 
-@njit(error_model="numpy", nogil=True)
+@register_jitable(error_model="numpy")
 def _walk(root, A, B, nodes, sets, values, shares, bits, state, sums, parts):
     """Add the contributions in one tree to ``parts``.
 
@@ -167,7 +167,7 @@ def _find_left(columns, f, node, nodes, sets, bits):
     return mask
 
 
-@njit(error_model="numpy", nogil=True)
+@register_jitable(error_model="numpy")
 def _step(level, f, a_goes, b_goes, masks, path, last):
     """Step to a child along feature ``f``; set the masks and numbers of its ``level``.
 
@@ -205,7 +205,7 @@ def _set_sums(level, value, masks, shares, row, sums):
         alive &= alive - _ONE
 
 
-@njit(error_model="numpy", nogil=True)
+@register_jitable(error_model="numpy")
 def _add(by_a, by_b, row, sums, bits, f, parts):
     """Add gains to the contributions of feature ``f`` for the pairs in the mask ``by_a``.
 

@@ -19,7 +19,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from treerank.numerics.compiling import kernel_for, njit, register_jitable
+from treerank.numerics.compiling import kernel_for, register_jitable
 from treerank.numerics.sorting import comes_before, sort_falling
 
 #: By policy: whether tied documents are sorted by gain, and whether they share a block.
@@ -55,7 +55,7 @@ def totals_kernel(list_total: Callable[..., float]) -> Callable[..., None]:
     return totals
 
 
-@njit
+@register_jitable
 def rank_query(
     scores: np.ndarray, gains: np.ndarray, k: int, by_gain: bool, in_blocks: bool
 ) -> tuple[np.ndarray, np.ndarray]:

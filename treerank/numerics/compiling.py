@@ -19,6 +19,7 @@ functions that allow it are copied into the kernels that call them, and never ca
 ``forceinline`` as they were optimized.
 """
 
+import gc
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -42,6 +43,8 @@ except ImportError:  # Windows
 
 #: How the names of the modules of this package begin.
 _OWN_MODULES = __name__.partition(".")[0] + "."
+#: Options of kernels, which Python and other kernels call: no code by which C would call them.
+_FROM_PYTHON = {"no_cfunc_wrapper": True}
 #: The file that is locked on Windows, where a folder cannot be locked.
 _LOCK = "treerank.lock"
 #: First version of numba whose kernels are tested to have this object, and the first that is not.
@@ -82,18 +85,19 @@ def kernel_for(*parts: Any, **options: Any) -> Callable[[Callable[..., Any]], An
     2.0
     """
     names = [getattr(part, "__qualname__", repr(part)) for part in parts]
+    functions = [part for part in parts if isinstance(part, FunctionType)]
     is_ours = all(map(_is_ours, parts))
 
     def decorate(function: Callable[..., Any]) -> Any:
         if parts:
             function.__qualname__ += f"[{','.join(names)}]"
-        is_in_file = Path(function.__code__.co_filename).is_file()
-        folder = kernel_folder() if is_ours and is_in_file else None
+        files = [each.__code__.co_filename for each in (function, *functions)]
+        folder = kernel_folder(*files) if is_ours and Path(files[0]).is_file() else None
         if folder is None:
-            return numba.njit(**options)(function)
+            return numba.njit(**_FROM_PYTHON, **options)(function)
         before, config.CACHE_DIR = config.CACHE_DIR, str(folder)
         try:
-            kernel = numba.njit(cache=True, **options)(function)
+            kernel = numba.njit(cache=True, **_FROM_PYTHON, **options)(function)
         finally:
             config.CACHE_DIR = before
         lock_writes(kernel)
@@ -140,6 +144,34 @@ class _Compilations(event.Listener):
         self.n_running -= 1
         if self.n_running == 0:
             self.tell(False)
+
+
+class _WithoutCollections(event.Listener):
+    """Keeps Python from collecting garbage while kernels of this package are compiled."""
+
+    def __init__(self):
+        self.n_running, self.is_enabled = 0, True
+
+    def on_start(self, event):
+        if _is_kernel_of_ours(event):
+            self.n_running += 1
+            if self.n_running == 1:
+                self.is_enabled = gc.isenabled()
+                gc.disable()
+
+    def on_end(self, event):
+        if _is_kernel_of_ours(event):
+            self.n_running -= 1
+            if self.n_running == 0 and self.is_enabled:
+                gc.enable()
+
+
+def _is_kernel_of_ours(compilation):
+    """Return whether a compilation is of a function of this package."""
+    return compilation.data["dispatcher"].py_func.__module__.startswith(_OWN_MODULES)
+
+
+event.register("numba:compile", _WithoutCollections())
 
 
 def _is_ours(part):

@@ -2,17 +2,19 @@
 
 The user's cache folder is ``NUMBA_CACHE_DIR``, or the cache folder of the system:
 ``$XDG_CACHE_HOME`` or ``~/.cache``, on macOS ``~/Library/Caches``, on Windows ``%LOCALAPPDATA%``.
-``treerank`` in it has a folder for each version of numba and for each state of the source files. So
-after an update, or after an edit of a function that is compiled into functions of other files,
-kernels are compiled anew. Within it, numba makes a folder for each location of an installed
-treerank.
+``treerank`` in it has a folder for each module with kernels, each version of numba, and each state
+of the source files that kernels are made of: that of the module, and those from which it imports
+functions that are compiled into kernels. So an update that changes none of them leaves kernels
+stored. Within the folder, numba makes one for each location of an installed treerank, and compares
+the source file of the module once more.
 
-A process that makes a new folder removes the folders that no process has used for some days.
-Deleted kernels are compiled again when they are needed.
+A process that makes a new folder removes the folders of the same module that no process has used
+for some days. Deleted kernels are compiled again when they are needed.
 """
 
 import hashlib
 import os
+import re
 import shutil
 import sys
 import tempfile
@@ -27,13 +29,28 @@ import numba
 _PACKAGE = Path(__file__).parents[1]
 #: Settings of numba; its type hints do not name all of them.
 config: Any = numba.config
+#: An import of this package: a module, and names in it, which may be modules themselves.
+_IMPORT = re.compile(rf"^ *from ({_PACKAGE.name}[\w.]*) import (\([^)]*\)|.*)", re.MULTILINE)
+_NAME = re.compile(r"\w+")
+#: What every file says that has functions to compile.
+_COMPILES = b"numerics.compiling"
 #: Folders that no process has used for this number of days are removed.
 DAYS = 3
 
 
-def kernel_folder() -> Path | None:
-    """Return the folder for machine code; ``None`` if it cannot be written."""
-    return _make_folder(config.CACHE_DIR or _cache_of_system())
+def kernel_folder(file: str, *others: str) -> Path | None:
+    """Return the folder for the kernels of a source file; ``None`` if it cannot be written.
+
+    ``others`` are the source files of functions that are passed to a kernel.
+    """
+    folder = user_folder()
+    return folder and _make_folder(folder, _name_of(file), _digest(frozenset([file, *others])))
+
+
+def user_folder() -> Path | None:
+    """Return the folder of all kernels; ``None`` if there is no cache folder."""
+    folder = config.CACHE_DIR or _cache_of_system()
+    return Path(folder, "treerank") if folder else None
 
 
 def _cache_of_system():
@@ -48,11 +65,9 @@ def _cache_of_system():
 
 
 @cache
-def _make_folder(parent):
-    """Make and return the folder of this version below ``parent``; None if it cannot be written."""
-    if not parent:
-        return None
-    folder = Path(parent, "treerank", f"numba-{numba.__version__}-{_sources()}")
+def _make_folder(parent, module, digest):
+    """Make and return the folder of a digest below ``parent``; None if it cannot be written."""
+    folder = parent / f"{module}-numba-{numba.__version__}-{digest}"
     is_new = not folder.is_dir()
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -61,31 +76,44 @@ def _make_folder(parent):
     except OSError:
         return None
     if is_new:
-        remove_unused(folder.parent)
+        remove_unused(parent, module)
     return folder
 
 
-def remove_unused(parent: Path) -> None:
-    """Remove folders of versions that no process has used for ``DAYS`` days, as far as allowed."""
+def remove_unused(parent: Path, module: str) -> None:
+    """Remove folders of a module that no process has used for ``DAYS`` days, as far as allowed."""
     with suppress(OSError):
-        for folder in parent.glob("*numba-*"):
+        for folder in parent.glob(f"{module}-numba-*"):
             if time.time() - folder.stat().st_mtime > DAYS * 24 * 3600:
                 shutil.rmtree(folder, ignore_errors=True)
 
 
+def _name_of(file):
+    """Return the name of a module in this package, or of another source file."""
+    path = Path(file).with_suffix("")
+    is_ours = path.is_relative_to(_PACKAGE)
+    return ".".join(path.relative_to(_PACKAGE).parts) if is_ours else path.name
+
+
 @cache
-def _sources():
-    """Return a digest of the source files of all subpackages that have kernels."""
-    texts = {path: path.read_bytes() for path in sorted(_PACKAGE.rglob("*.py"))}
-    subpackages = {
-        _subpackage(path) for path, text in texts.items() if b"numerics.compiling" in text
-    }
+def _digest(files):
+    """Return a digest of source files and of all compiled functions that they import."""
+    found, left = set(), {*files, __file__}
+    while left:
+        file = left.pop()
+        found.add(file)
+        left |= _imports_of(file) - found
     digest = hashlib.sha256()
-    for path, text in texts.items():
-        if _subpackage(path) in subpackages:
-            digest.update(hashlib.sha256(text).digest())
+    for file in sorted(found):
+        digest.update(hashlib.sha256(Path(file).read_bytes()).digest())
     return digest.hexdigest()[:16]
 
 
-def _subpackage(path):
-    return path.relative_to(_PACKAGE).parts[0]
+@cache
+def _imports_of(file):
+    """Return the files of this package that a file imports and that have functions to compile."""
+    files = set()
+    for module, names in _IMPORT.findall(Path(file).read_text(encoding="utf-8")):
+        path = _PACKAGE.joinpath(*module.split(".")[1:])
+        files |= {path.with_suffix(".py"), *(path / f"{name}.py" for name in _NAME.findall(names))}
+    return {str(path) for path in files if path.is_file() and _COMPILES in path.read_bytes()}

@@ -137,7 +137,7 @@ def _new_tree(
     nodes["end"][0], splits["gain"] = len(rows), -np.inf
     n_threads, n_blocks = nb.get_num_threads(), data.binned.shape[1]
     n_leaves, _, n_integers = data.histograms.shape
-    n_filled = _n_parts(len(rows), packed, n_threads, n_blocks, n_leaves) + n_pairs
+    n_filled = _n_parts(len(rows), packed.shape[1], n_threads, n_blocks, n_leaves) + n_pairs
     step = _START, 1, n_threads, total is not None, speculates, 0, 1, 0, 0, 0, 0, (0, -1)
     return Growth(
         nodes,
@@ -185,6 +185,9 @@ def _work(data, packed, settings, rows, tree):
     """Do tasks until none is free now; return whether there may be more later.
 
     The thread that finishes the last task of a step begins the next step.
+
+    Functions get the arrays that they need, not ``data`` and ``tree``: the compiler handles each
+    array of a tuple in each call.
     """
     while True:
         task = tasks.take_task(tree.counters)
@@ -202,12 +205,13 @@ def _do_task(task, data, packed, settings, rows, tree):
     It fills the histogram of a part of the rows, or fills or searches some of the blocks.
     """
     step, n_parts, n = tree.step[0], tree.step[0].n_parts, tree.step[0].n_tasks
-    small, bins = tree.nodes[step.pair[0]], (data.binned, data.zeros)
+    number, bins, filled = step.pair[0], (data.binned, data.zeros), tree.filled
+    small, slots = tree.nodes[number], tree.slots[number]
     leaf_rows, is_alone = rows[small.begin : small.end], step.adds_up == 0
-    first, last = 0, tree.filled.shape[1]
+    first, last = 0, filled.shape[1]
     if step.kind == _PARTS:
         part = leaf_rows[len(leaf_rows) * task // n_parts : len(leaf_rows) * (task + 1) // n_parts]
-        fill(0, _open_blocks(0, last, tree), bins, packed, part, tree.filled[task])
+        fill(0, _open_blocks(0, last, slots), bins, packed, part, filled[task])
     if step.kind != _FILL and step.kind != _SEARCH:
         return
     first, last = first + (last - first) * task // n, first + (last - first) * (task + 1) // n
@@ -218,20 +222,27 @@ def _do_task(task, data, packed, settings, rows, tree):
         if is_alone:
             into = tree.buffers[task][: end - begin]
         else:
-            number = step.n_filled if step.kind == _FILL else step.searched
-            into = tree.filled[len(tree.filled) - len(tree.pairs) + number][begin:end]
+            at = step.n_filled if step.kind == _FILL else step.searched
+            into = filled[len(filled) - len(tree.pairs) + at][begin:end]
         if step.kind == _FILL and n_parts:
-            _add_parts(begin, end, n_parts, tree.filled, into)
+            _add_parts(begin, end, n_parts, filled, into)
         elif step.kind == _FILL:  # a second call, so that the compiler inlines ``fill`` nowhere
-            fill(begin, _open_blocks(begin, end, tree), bins, packed, leaf_rows, into)
+            fill(begin, _open_blocks(begin, end, slots), bins, packed, leaf_rows, into)
         if step.kind == _SEARCH or is_alone:
-            splitter.search_blocks(task, begin, into, data, settings, tree)
+            splitter.search_blocks(
+                begin,
+                into,
+                (data.columns, data.groups, data.histograms),
+                settings,
+                step.pair,
+                (tree.nodes, tree.paths, tree.slots, tree.n_kept, tree.best[task]),
+            )
 
 
 @register_jitable(error_model="numpy")
-def _open_blocks(first, last, tree):
+def _open_blocks(first, last, slots):
     """Return the numbers of the blocks from ``first`` to ``last`` that may split the new leaves."""
-    slots, blocks, n = tree.slots[tree.step[0].pair[0]], np.empty(last - first, np.int64), 0
+    blocks, n = np.empty(last - first, np.int64), 0
     for block in range(first, last):
         blocks[n] = block
         n += slots[block] >= 0
@@ -258,72 +269,76 @@ def _end_step(data, packed, settings, rows, tree):
 
     Best splits are stored, and the next leaf is split if it is known.
     """
-    step = tree.step[0]
+    step, nodes, splits, best = tree.step[0], tree.nodes, tree.splits, tree.best
     if step.kind == _PARTS:
         step.kind = _FILL
         return step.n_tasks
     if step.kind == _FILL and step.adds_up:
-        tree.pairs[step.n_filled] = step.pair
+        # One by one: to assign an array to a row takes two seconds to compile, for its errors.
+        tree.pairs[step.n_filled, 0] = step.pair[0]
+        tree.pairs[step.n_filled, 1] = step.pair[1]
         step.n_filled += 1
     elif step.kind != _START:
-        _keep_best(settings, tree)
+        _keep_best(step, nodes, splits, best, settings)
     if step.kind == _SEARCH:
         step.searched += 1
         if step.searched < step.n_filled:
-            return _search_pair(tree)
+            return _search_pair(step, tree.pairs, best)
         step.n_filled = 0
     is_root, several = step.kind == _START and step.n_planned == 0, step.adds_up > 0
     several = several and (settings.level_by_level or step.speculates > 0)
-    while step.n_nodes < len(tree.nodes) and (step.n_filled == 0 or several):
+    while step.n_nodes < len(nodes) and (step.n_filled == 0 or several):
         if not is_root:
-            number = _next_leaf(tree, settings)
+            number = _next_leaf(step, tree.planned, nodes, splits, settings.level_by_level)
             if number < 0:
                 break
-            _split(number, data, settings, rows, tree)
+            _split(number, step, nodes, splits[number], rows, data.binned_by_column)
+            _bound(number, nodes, settings, data.columns)
+            _pass_on(number, nodes, data.groups, tree.paths, tree.slots)
         step.kind, is_root = _FILL, False
-        if _may_split_either(settings, tree):
-            return _first_tasks(data, packed, tree)
+        if _may_split_either(step, nodes, settings):
+            sizes = tree.filled.shape[1], packed.shape[1], len(data.histograms)
+            return _first_tasks(step, nodes, best, sizes)
     step.kind, step.searched = (_PLAN if step.speculates else _END), 0
     if step.n_filled:
         step.kind = _SEARCH
-        _search_pair(tree)
+        _search_pair(step, tree.pairs, best)
     return -1
 
 
 @register_jitable(error_model="numpy")
-def _search_pair(tree):
+def _search_pair(step, pairs, best):
     """Prepare the search of the next pair of filled leaves; return the number of tasks."""
-    step = tree.step[0]
-    step.pair[0], step.pair[1] = tree.pairs[step.searched, 0], tree.pairs[step.searched, 1]
-    for task in range(len(tree.best)):
-        tree.best[task, 0].gain = tree.best[task, 1].gain = -np.inf
+    step.pair[0], step.pair[1] = pairs[step.searched, 0], pairs[step.searched, 1]
+    for task in range(len(best)):
+        best[task, 0].gain = best[task, 1].gain = -np.inf
     return step.n_tasks
 
 
 @register_jitable(error_model="numpy")
-def _may_split_either(settings, tree):
+def _may_split_either(step, nodes, settings):
     """Return whether the rules allow a split of one of the two new leaves."""
-    small, large = tree.step[0].pair[0], tree.step[0].pair[1]
-    may = splitter.may_split(tree.nodes[small], settings)
-    return may or (large >= 0 and splitter.may_split(tree.nodes[large], settings))
+    small, large = step.pair[0], step.pair[1]
+    may = splitter.may_split(nodes[small], settings)
+    return may or (large >= 0 and splitter.may_split(nodes[large], settings))
 
 
 @register_jitable(error_model="numpy")
-def _first_tasks(data, packed, tree):
+def _first_tasks(step, nodes, best, sizes):
     """Prepare the search of two new leaves; return the number of tasks of its first step.
 
     In a leaf of many rows, each thread first computes the histogram of a part of the rows. So each
     row is read once, by one thread. The histograms of parts need no more memory than those of all
-    leaves.
+    leaves. ``sizes`` are the numbers of blocks, of packed integers and of leaves.
     """
-    step = tree.step[0]
-    small = tree.nodes[step.pair[0]]
-    n_rows, n_blocks = small.end - small.begin, tree.filled.shape[1]
-    for task in range(len(tree.best)):
-        tree.best[task, 0].gain = tree.best[task, 1].gain = -np.inf
+    n_blocks, n_integers, n_leaves = sizes
+    small = nodes[step.pair[0]]
+    n_rows = small.end - small.begin
+    for task in range(len(best)):
+        best[task, 0].gain = best[task, 1].gain = -np.inf
     is_shared = (n_rows + _SEARCH_IN_ROWS) * n_blocks >= _SHARED
     step.n_tasks = min(step.n_threads, n_blocks) if is_shared else 1
-    step.n_parts = _n_parts(n_rows, packed, step.n_threads, n_blocks, len(data.histograms))
+    step.n_parts = _n_parts(n_rows, n_integers, step.n_threads, n_blocks, n_leaves)
     if step.n_parts == 0:
         return step.n_tasks
     step.kind = _PARTS
@@ -331,65 +346,62 @@ def _first_tasks(data, packed, tree):
 
 
 @register_jitable(error_model="numpy")
-def _n_parts(n_rows, packed, n_threads, n_blocks, n_leaves):
+def _n_parts(n_rows, n_integers, n_threads, n_blocks, n_leaves):
     """Return the number of parts into which the rows of a leaf are divided; 0 for no division.
 
     They are at most as many as threads, and as leaves whose histograms are stored.
     """
     if n_blocks >= n_threads * _TOGETHER:  # threads share the blocks as well
         return 0
-    n_parts = min(n_rows // (_ROWS_OF_PART * packed.shape[1]), n_threads, n_leaves)
+    n_parts = min(n_rows // (_ROWS_OF_PART * n_integers), n_threads, n_leaves)
     return n_parts if n_parts > 1 else 0
 
 
 @register_jitable(error_model="numpy")
-def _keep_best(settings, tree):
+def _keep_best(step, nodes, splits, best, settings):
     """Store the best split of both new leaves over all tasks, the first of equal ones.
 
     Its gain becomes the net gain, or -inf if that is too small.
     """
     for child in range(2):
-        number, best = tree.step[0].pair[child], 0
-        for task in range(len(tree.best)):
-            if tree.best[task, child].gain > tree.best[best, child].gain:
-                best = task
+        number, chosen = step.pair[child], 0
+        for task in range(len(best)):
+            if best[task, child].gain > best[chosen, child].gain:
+                chosen = task
         if number >= 0:
-            tree.splits[number] = tree.best[best, child]
-            gain = splitter.net_gain(tree.splits[number].gain, tree.nodes[number], settings)
-            tree.splits[number].gain = gain
+            splitter.copy_split(best[chosen, child], splits[number])
+            gain = splitter.net_gain(splits[number].gain, nodes[number], settings)
+            splits[number].gain = gain
 
 
 @register_jitable(error_model="numpy")
-def _next_leaf(tree, settings):
+def _next_leaf(step, planned, nodes, splits, level_by_level):
     """Return the leaf to split next, the first of equal ones; -1 if no split has a gain.
 
     Level by level, leaves of the highest level come first. If leaves are planned (see
     ``speculation``), it is the next of them.
     """
-    chosen, nodes, splits, step = -1, tree.nodes, tree.splits, tree.step[0]
+    chosen = -1
     if step.speculates:
         if step.n_begun == step.n_planned:
             return chosen
         step.n_begun += 1
-        return tree.planned[step.n_begun - 1]
+        return planned[step.n_begun - 1]
     for i in range(step.n_nodes):
         if nodes[i].column >= 0 or splits[i].gain == -np.inf:
             continue
-        levels = (
-            nodes[i].depth - nodes[chosen].depth if chosen >= 0 and settings.level_by_level else 0
-        )
+        levels = nodes[i].depth - nodes[chosen].depth if chosen >= 0 and level_by_level else 0
         if chosen < 0 or levels < 0 or (levels == 0 and splits[i].gain > splits[chosen].gain):
             chosen = i
     return chosen
 
 
 @register_jitable(error_model="numpy")
-def _split(number, data, settings, rows, tree):
+def _split(number, step, nodes, split, rows, binned_by_column):
     """Split leaf ``number``: sort its rows by side, and make two new leaves below it."""
-    step, nodes, split = tree.step[0], tree.nodes, tree.splits[number]
     first = step.n_nodes
     parent, left, right = nodes[number], nodes[first], nodes[first + 1]
-    leaf_rows, bins = rows[parent.begin : parent.end], data.binned_by_column[split.column]
+    leaf_rows, bins = rows[parent.begin : parent.end], binned_by_column[split.column]
     middle = parent.begin + partition(leaf_rows, bins, split.goes_left)
     parent.column, parent.bin, parent.missing_left = split.column, split.bin, split.missing_left
     parent.first, parent.gain = first, split.gain
@@ -401,21 +413,28 @@ def _split(number, data, settings, rows, tree):
     left.depth = right.depth = parent.depth + 1
     small = first + np.int64(left.n_documents > right.n_documents)  # its histogram is computed
     step.pair[0], step.pair[1] = small, 2 * first + 1 - small
-    _bound(parent, left, right, settings, data.columns[split.column].sign)
-    for group in range(len(data.groups)):
-        is_open = tree.paths[number, group] and data.groups[group, split.column]
-        tree.paths[first, group] = tree.paths[first + 1, group] = is_open
-    for block in range(tree.slots.shape[1]):
-        tree.slots[first, block] = tree.slots[first + 1, block] = tree.slots[number, block]
     step.n_nodes += 2
 
 
 @register_jitable(error_model="numpy")
-def _bound(parent, left, right, settings, sign):
-    """Set the bounds of values of two new leaves, from their parent's.
+def _pass_on(number, nodes, groups, paths, slots):
+    """Pass the groups of features on the path, and the slots of histograms, to the children."""
+    first, column = nodes[number].first, nodes[number].column
+    for group in range(len(groups)):
+        is_open = paths[number, group] and groups[group, column]
+        paths[first, group] = paths[first + 1, group] = is_open
+    for block in range(slots.shape[1]):
+        slots[first, block] = slots[first + 1, block] = slots[number, block]
 
-    With a monotone constraint (``sign`` not 0), the mean of their values bounds both.
+
+@register_jitable(error_model="numpy")
+def _bound(number, nodes, settings, columns):
+    """Set the bounds of values of the two new leaves below a node, from the node's.
+
+    With a monotone constraint (a sign that is not 0), the mean of their values bounds both.
     """
+    parent, left, right = nodes[number], nodes[nodes[number].first], nodes[nodes[number].first + 1]
+    sign = columns[parent.column].sign
     left.lower = right.lower = parent.lower
     left.upper = right.upper = parent.upper
     middle = splitter.newton_step(left.gradient, left.hessian, settings, parent)

@@ -89,6 +89,16 @@ def net_gain(gain: float, leaf: Any, rules: TreeRules) -> float:
 
 
 @register_jitable(error_model="numpy")
+def copy_split(split: Any, into: Any) -> None:
+    """Copy a record of ``SPLIT``: as a whole, the compiler copies it byte by byte."""
+    into.column, into.bin, into.missing_left = split.column, split.bin, split.missing_left
+    into.gain, into.gradient, into.hessian = split.gain, split.gradient, split.hessian
+    into.n_documents = split.n_documents
+    for b in range(N_BINS):
+        into.goes_left[b] = split.goes_left[b]
+
+
+@register_jitable(error_model="numpy")
 def may_split(leaf: Any, rules: Any) -> bool:
     """Return whether a leaf is heavy enough for two leaves, and not too deep."""
     enough = leaf.n_documents >= 2 * rules.min_child_samples
@@ -108,29 +118,36 @@ def record_of(layout: Layout, rules: TreeRules) -> np.ndarray:
 
 @register_jitable(error_model="numpy")
 def search_blocks(
-    task: int, first: int, small: np.ndarray, data: Any, settings: Any, tree: Any
+    first: int,
+    small: np.ndarray,
+    data: tuple[np.ndarray, ...],
+    settings: Any,
+    pair: np.ndarray,
+    tree: tuple[np.ndarray, ...],
 ) -> None:
     """Find the best splits of one leaf or two sibling leaves in blocks from number ``first`` on.
 
     ``small`` has the histograms of the first leaf; they are stored where a node below may need
     them. The histograms of the second leaf are the parent's minus the first leaf's,
-    and are computed here. A better split replaces the best one of the task. ``data`` is a
-    ``tree.Data``, ``tree`` a ``tree.Growth``, and ``settings`` a record of layout and rules.
+    and are computed here. A better split replaces the best one of the task. ``data`` and ``tree``
+    are fields of ``tree.Data`` and ``tree.Growth``, and ``settings`` a record of layout and rules.
     """
-    sums, step = np.empty((3, N_BINS)), tree.step[0]
+    columns, groups, histograms = data
+    nodes, paths, slots, n_kept, best = tree
+    sums = np.empty((3, N_BINS))
     for block in range(first, first + len(small)):
         sibling = small[block - first]
-        for child in range(1 + (step.pair[1] >= 0)):
-            number, is_open = step.pair[child], False
-            leaf, split = tree.nodes[number], tree.best[task, child]
-            slot = tree.slots[number, block]
+        for child in range(1 + (pair[1] >= 0)):
+            number, is_open = pair[child], False
+            leaf, split = nodes[number], best[child]
+            slot = slots[number, block]
             if slot < 0 or not may_split(leaf, settings):
                 continue
-            packed = data.histograms[slot, block] if child else sibling
+            packed = histograms[slot, block] if child else sibling
             for at in range(block * WIDTH, (block + 1) * WIDTH):
-                if not _is_on_path(at, data.groups, tree.paths[number]):
+                if not _is_on_path(at, groups, paths[number]):
                     continue
-                column, begin = data.columns[at], at % WIDTH * STRIDE
+                column, begin = columns[at], at % WIDTH * STRIDE
                 n = column.n_values + column.is_category  # codes without a bin: one more category
                 if child:
                     start, stop = begin * settings.n_integers, (begin + n) * settings.n_integers
@@ -144,19 +161,19 @@ def search_blocks(
                 if _search_feature(sums, n, column, leaf, settings, split):
                     split.column = at
             if not is_open:
-                tree.slots[number, block] = -1
+                slots[number, block] = -1
             elif child == 0:
-                _store(sibling, block, number, data, tree)
+                slot = n_kept[block]
+                n_kept[block] += 1
+                slots[number, block] = slot
+                _store(sibling, histograms[slot, block])
 
 
 @register_jitable(error_model="numpy")
-def _store(packed, block, number, data, tree):
-    """Keep the histogram of node ``number`` in one block, for its children."""
-    slot = tree.n_kept[block]
-    tree.n_kept[block] += 1
-    tree.slots[number, block] = slot
+def _store(packed, histogram):
+    """Keep the histogram of a node in one block, for its children."""
     for i in range(len(packed)):  # to assign a slice takes longer to compile
-        data.histograms[slot, block, i] = packed[i]
+        histogram[i] = packed[i]
 
 
 @register_jitable(error_model="numpy")

@@ -60,7 +60,7 @@ def sums(problem: PairProblem, scores: np.ndarray, iteration: int) -> Sums:
     powers = _exponentials, x, shape.steepness, labels.indptr, e, wide
     constants = -shape.gradient_factor, shape.hessian_factor
     slots = labels, problem.weights_single, ranks
-    tail = *slots, copies_top(problem), constants, wide, g, h, total_weight
+    tail = *slots, constants, wide, g, h, total_weight
     in_parts(in_turn(*ranking, powers, (kernel_of(problem), e, *tail)), labels.indptr)
     if wide.any():
         fast_sums = Sums(g, h, total_weight, np.empty(n_queries))
@@ -72,7 +72,7 @@ def kernel_of(problem: PairProblem) -> Callable[..., Any]:
     """Return the compiled kernel for a problem whose loss has a ``shape``."""
     assert problem.loss.shape is not None
     narrow = is_narrow(problem.judgments.totals.longest, copies_top(problem))
-    flags = problem.pairs.top is not None, narrow, problem.is_weighted
+    flags = problem.pairs.top is not None, copies_top(problem), narrow, problem.is_weighted
     normalized = problem.normalization is not None and not problem.is_separable
     return _fast_kernel(problem.loss.shape.of_upset, problem.weight, *flags, normalized)
 
@@ -87,7 +87,7 @@ def copies_top(problem: PairProblem) -> bool:
 
 
 @functools.cache
-def _fast_kernel(of_upset, weight, truncated, narrow, weighted, scaled):
+def _fast_kernel(of_upset, weight, truncated, limited, narrow, weighted, scaled):
     """Return the kernel for a loss with a shape, which fills in all sums but the values.
 
     Each flag changes the order of sums or products, and so the last bits.
@@ -100,6 +100,8 @@ def _fast_kernel(of_upset, weight, truncated, narrow, weighted, scaled):
         Weight of a pair.
     truncated : bool
         Whether only pairs with a document near the top count.
+    limited : bool
+        Whether the top of each query is copied, see :func:`copies_top`.
     narrow : bool
         Whether all queries fit into columns of the fixed length ``WIDTH``.
     weighted : bool
@@ -107,24 +109,26 @@ def _fast_kernel(of_upset, weight, truncated, narrow, weighted, scaled):
     scaled : bool
         Whether the sum of the pair weights of each query is needed, to normalize it.
     """
-    flags = truncated, narrow, weighted, scaled
+    flags = truncated, limited, narrow, weighted, scaled
     of_pair, separates = weight.of_pair, weight.separates
 
     @kernel_for(of_upset, of_pair, separates, *flags, nogil=True, **OPTIONS)
-    def over_runs(
-        first, last, e, labels, weights, ranks, limited, constants, wide, g, h, total_weight
-    ):
+    def over_runs(first, last, e, labels, weights, ranks, constants, wide, g, h, total_weight):
         longest = longest_query(labels.indptr, first, last)
         width = WIDTH if narrow else width_for(2 * longest if limited else longest)
-        columns = np.zeros((INSIDE_TIE + 1, width), np.float32)
-        working = np.empty((2, longest + 1 if limited else 0), np.int64)
+        columns = np.empty((INSIDE_TIE + 1, width), np.float32)  # zeros take longer to compile
+        for k in range(INSIDE_TIE + 1):
+            for t in range(width):
+                columns[k, t] = 0
+        if limited:
+            working = np.empty((2, longest + 1), np.int64)
         for q in range(first, last):
             if wide[q]:
                 continue
             a, b = labels.indptr[q], labels.indptr[q + 1]
             _load(columns, a, b, e, weights, ranks, limited, truncated, weighted)
-            again = working[0, : b - a + 1]
             if limited:
+                again = working[0, : b - a + 1]
                 top = ranks.order[a : a + ranks.near[q]]
                 _copy_top(columns, rounded_up(b - a), top, again, working[1])
             filled = emptied = 0
@@ -134,7 +138,11 @@ def _fast_kernel(of_upset, weight, truncated, narrow, weighted, scaled):
                 if low == high:
                     continue
                 if filled < high or emptied < low:
-                    _set_partners(columns, again, limited, filled, high, emptied, low)
+                    _set_partners(columns, filled, high, emptied, low)
+                    if limited:
+                        _set_partners(
+                            columns, again[filled], again[high], again[emptied], again[low]
+                        )
                     filled = high if filled < high else filled
                     emptied = low if emptied < low else emptied
                 if limited and again[i] == again[i + 1]:
@@ -278,11 +286,11 @@ def rounded_up(size: int) -> np.uint64:
 
 
 @register_jitable(inline="always")
-def _set_partners(columns, again, limited, filled, high, emptied, low):
-    """Make slots ``low`` to ``high``, and their copies, the partners in the ``PARTNER`` column.
+def _set_partners(columns, filled, high, emptied, low):
+    """Make slots ``low`` to ``high`` the partners in the ``PARTNER`` column.
 
     So far, slots from ``emptied`` to ``filled`` were partners; both ends only grow. Slots that are
-    no partners hold 0. ``again[t]`` is the slot of the copy of ``t``, see ``_copy_top``.
+    no partners hold 0.
     """
     e = columns[EXPONENTIAL]
     partner = columns[PARTNER]
@@ -290,11 +298,6 @@ def _set_partners(columns, again, limited, filled, high, emptied, low):
         partner[t] = e[t]
     for t in range(np.uint64(emptied), np.uint64(low)):
         partner[t] = 0
-    if limited:
-        for t in range(np.uint64(again[filled]), np.uint64(again[high])):
-            partner[t] = e[t]
-        for t in range(np.uint64(again[emptied]), np.uint64(again[low])):
-            partner[t] = 0
 
 
 @register_jitable(inline="always")

@@ -200,7 +200,7 @@ class PairProblem:
         gain = (self.weights_single if single else self.weights).gain
         two_sided = self.weight.two_sided and fill is not None
         kernel = value_kernel(fill or VALUES["none"], truncated, two_sided, single)
-        calls.append((kernel, falling, gain, labels.indptr, rule, ranks, near))
+        calls.append((kernel, labels.indptr, falling, gain, rule, ranks, near))
         return x, ranks, calls
 
 

@@ -172,8 +172,7 @@ def value_kernel(
     options = {"nogil": True, "error_model": "numpy", "fastmath": FASTMATH if single else False}
 
     @kernel_for(fill, truncated, two_sided, single, **options)
-    def value_queries(first, last, falling, gain, indptr, rule, ranks, near):
-        working = np.empty((3, longest_query(indptr, first, last)))
+    def value_queries(first, last, indptr, falling, gain, rule, ranks, near, working):
         for q in range(first, last):
             # `near` is `ranks.near`: the compiler drops what is stored at a single slot of a
             # tuple.
@@ -193,7 +192,11 @@ def value_kernel(
                 _number_blocks(order, sorted_scores, ranks.block[a:b])
             near[q] = _count_near(sorted_scores, rule.reach)
 
-    return value_queries
+    def with_memory(first: int, last: int, indptr: np.ndarray, *arguments: Any) -> None:
+        longest = np.diff(indptr[first : last + 1]).max(initial=0)
+        value_queries(first, last, indptr, *arguments, np.empty((3, longest)))
+
+    return with_memory
 
 
 @register_jitable(inline="always")
@@ -234,7 +237,6 @@ def _number_blocks(order, falling, block):
         start = end
 
 
-@njit(nogil=True, error_model="numpy")
 def sort_queries(
     first: int,
     last: int,
@@ -247,19 +249,37 @@ def sort_queries(
 
     The queries are ``first`` to ``last``; documents are counted from the first slot of the query.
     They are put into ``BINS`` times as many bins of equal width, and then sorted by insertion. Keys
-    that are too uneven for bins are sorted by merging.
+    that are too uneven for bins are sorted by merging, in a kernel of its own, which few need.
     """
-    longest = longest_query(indptr, first, last)
-    bins, free = np.empty(longest, np.uint32), np.empty(BINS * longest, np.uint32)
+    longest = int(np.diff(indptr[first : last + 1]).max(initial=0))
+    slots = np.empty((1 + BINS) * longest, np.uint32)
+    is_uneven = np.empty(last - first, np.bool_)
+    arguments = keys, indptr, order, falling
+    _sort_by_bins(first, last, *arguments, slots[:longest], slots[longest:], is_uneven)
+    if is_uneven.any():
+        _sort_by_merging(np.flatnonzero(is_uneven) + first, *arguments)
+
+
+@njit(nogil=True, error_model="numpy")
+def _sort_by_bins(first, last, keys, indptr, order, falling, bins, free, is_uneven):
+    """Sort queries by bins; ``bins`` and ``free`` are working memory."""
     for q in range(first, last):
         query_order = order[indptr[q] : indptr[q + 1]]
         key = keys[indptr[q] : indptr[q + 1]]
-        sorted_keys = falling[indptr[q] : indptr[q + 1]]
         _sort_by_bin(query_order, key, bins, free)
-        if not _insert(query_order, key, sorted_keys):
-            for rank in range(len(query_order)):
-                sorted_keys[rank] = key[np.uint64(query_order[rank])]
-            sort_falling(sorted_keys, query_order, False)
+        is_uneven[q - first] = not _insert(query_order, key, falling[indptr[q] : indptr[q + 1]])
+
+
+@njit(nogil=True, error_model="numpy")
+def _sort_by_merging(queries, keys, indptr, order, falling):
+    """Sort the queries that bins did not sort, whose order holds all documents already."""
+    for q in queries:
+        query_order = order[indptr[q] : indptr[q + 1]]
+        key = keys[indptr[q] : indptr[q + 1]]
+        sorted_keys = falling[indptr[q] : indptr[q + 1]]
+        for rank in range(len(query_order)):
+            sorted_keys[rank] = key[np.uint64(query_order[rank])]
+        sort_falling(sorted_keys, query_order, False)
 
 
 @njit(nogil=True)
