@@ -22,7 +22,8 @@ FIRST_MINUTES = """
 import numpy as np
 from numba.core import event
 
-from treerank import HistogramTrees, RankingData, TreeDirectRanker, make_web_search
+from treerank import HistogramTrees, TreeDirectRanker, make_web_search
+from treerank.datasets import RankingData
 
 class Compilations(event.Listener):
     def on_start(self, event):

@@ -29,12 +29,14 @@ from treerank.reranking.sampling import sample_lists
 
 #: What is compiled, and the function that needs it.
 Step = tuple[str, Callable[[], object]]
+#: Arguments of something, by their names.
+Settings = dict[str, Any]
 #: Settings that make trees quick.
-_SIZES = {"n_estimators": 2, "num_leaves": 8, "min_child_samples": 2, "n_jobs": 1}
+_SIZES: Settings = {"n_estimators": 2, "num_leaves": 8, "min_child_samples": 2, "n_jobs": 1}
 #: Leaves of trees that are too large for bit vectors.
 _MANY = 100
 #: Rankers of the literature that have kernels of their own, and settings that make them quick.
-_BASELINES: dict[str, dict[str, Any]] = {
+_BASELINES: dict[str, Settings] = {
     "AdaRank": {"n_estimators": 2},
     "CoordinateAscent": {"n_restarts": 1, "n_sweeps": 1, "n_steps": 2},
     "FRank": {"n_estimators": 2},
@@ -57,7 +59,7 @@ def warm_up(everything: Annotated[bool, _ALL] = False, quiet: Quiet = False) -> 
     reporter = Reporter(quiet)
     if kernel_folder(__file__) is None:
         raise OSError("NUMBA_CACHE_DIR must be a folder that can be written, to store kernels in.")
-    documents = make_web_search(12, documents_per_query=20, n_features=10, random_state=0)
+    documents = make_web_search(24, documents_per_query=20, n_features=10, random_state=0)
     for name, use in [*_usual(*documents), *(_further(*documents) if everything else [])]:
         with reporter.step(f"compiling {name}") as step:
             use()
@@ -76,7 +78,9 @@ def _usual(X: np.ndarray, y: np.ndarray, qid: np.ndarray) -> Iterator[Step]:
 def _fit(part: str, X: np.ndarray, y: np.ndarray, qid: np.ndarray) -> None:
     """Fit a ranker as most users do, and score by it."""
     ranker = TreeDirectRanker(feature_part_class(part)(**_SIZES), random_state=0)
-    ranker.fit(X, y, qid, eval_set=(X, y, qid))
+    is_train = qid % 2 == 0
+    train, valid = ((X[rows], y[rows], qid[rows]) for rows in (is_train, ~is_train))
+    ranker.fit(*train, eval_set=valid)
     score = ranker.scorer()
     for documents in (X, X[:1]):
         ranker.predict(documents)
@@ -93,16 +97,19 @@ def _further(X: np.ndarray, y: np.ndarray, qid: np.ndarray) -> Iterator[Step]:
     """Yield what is compiled for other losses, weights, pairs and rankers."""
     for loss in LOSSES:
         weights = ("uniform", "ndcg") if loss in PAIR_LOSSES else (None,)
-        settings = [{"loss": loss, "weight": weight} for weight in weights]
-        yield f"the loss {loss}", partial(_derive, y, qid, settings)
+        losses: list[Settings] = [{"loss": loss, "weight": weight} for weight in weights]
+        yield f"the loss {loss}", partial(_derive, y, qid, losses)
     for weight, rule in PAIR_WEIGHTS.items():
         pairs = PAIRS if rule.separates else [name for name in PAIRS if name != "with_ties"]
-        settings = [{"weight": weight, "pairs": name, "smoothing": 1.0} for name in pairs]
-        yield f"the weight {weight}", partial(_derive, y, qid, settings)
+        rules: list[Settings] = [
+            {"weight": weight, "pairs": name, "smoothing": 1.0} for name in pairs
+        ]
+        yield f"the weight {weight}", partial(_derive, y, qid, rules)
     own_weights = {"sample_weight": 1.0 + y, "weight": "ndcg"}
     yield "weights of documents", partial(_derive, y, qid, [own_weights])
     yield "pairs of the user", partial(_derive, y, qid, [{"given_pairs": [[0, 1], [2, 1]]}])
-    yield "sparse matrices", partial(_fit, "lightgbm", csr_matrix(X), y, qid)
+    sparse = TreeDirectRanker(feature_part_class("lightgbm")(**_SIZES), random_state=0)
+    yield "sparse matrices", partial(_fit_ranker, sparse, csr_matrix(X), y, qid)
     yield "files larger than memory", partial(_fit_batches, X, y, qid)
     for part in ("linear", *(["soft_trees"] if find_spec("torch") else [])):
         ranker = TreeDirectRanker(feature_part_class(part)(), random_state=0)
@@ -114,7 +121,7 @@ def _further(X: np.ndarray, y: np.ndarray, qid: np.ndarray) -> Iterator[Step]:
     yield "lists", partial(_lists, X)
 
 
-def _derive(y: np.ndarray, qid: np.ndarray, settings: Iterable[dict[str, Any]]) -> None:
+def _derive(y: np.ndarray, qid: np.ndarray, settings: Iterable[Settings]) -> None:
     """Compute values and derivatives of objectives, which other kernels do than those alone."""
     for setting in settings:
         objective = make_objective(y, qid, **setting)

@@ -43,8 +43,6 @@ except ImportError:  # Windows
 
 #: How the names of the modules of this package begin.
 _OWN_MODULES = __name__.partition(".")[0] + "."
-#: Options of kernels, which Python and other kernels call: no code by which C would call them.
-_FROM_PYTHON = {"no_cfunc_wrapper": True}
 #: The file that is locked on Windows, where a folder cannot be locked.
 _LOCK = "treerank.lock"
 #: First version of numba whose kernels are tested to have this object, and the first that is not.
@@ -91,13 +89,14 @@ def kernel_for(*parts: Any, **options: Any) -> Callable[[Callable[..., Any]], An
     def decorate(function: Callable[..., Any]) -> Any:
         if parts:
             function.__qualname__ += f"[{','.join(names)}]"
-        files = [each.__code__.co_filename for each in (function, *functions)]
-        folder = kernel_folder(*files) if is_ours and Path(files[0]).is_file() else None
+        file = function.__code__.co_filename
+        others = [each.__code__.co_filename for each in functions]
+        folder = kernel_folder(file, *others) if is_ours and Path(file).is_file() else None
         if folder is None:
-            return numba.njit(**_FROM_PYTHON, **options)(function)
+            return numba.njit(**options)(function)
         before, config.CACHE_DIR = config.CACHE_DIR, str(folder)
         try:
-            kernel = numba.njit(cache=True, **_FROM_PYTHON, **options)(function)
+            kernel = numba.njit(cache=True, **options)(function)
         finally:
             config.CACHE_DIR = before
         lock_writes(kernel)

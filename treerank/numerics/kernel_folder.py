@@ -32,6 +32,8 @@ config: Any = numba.config
 #: An import of this package: a module, and names in it, which may be modules themselves.
 _IMPORT = re.compile(rf"^ *from ({_PACKAGE.name}[\w.]*) import (\([^)]*\)|.*)", re.MULTILINE)
 _NAME = re.compile(r"\w+")
+#: The options of all kernels.
+_COMPILING = Path(__file__).with_name("compiling.py")
 #: What every file says that has functions to compile.
 _COMPILES = b"numerics.compiling"
 #: Folders that no process has used for this number of days are removed.
@@ -98,7 +100,7 @@ def _name_of(file):
 @cache
 def _digest(files):
     """Return a digest of source files and of all compiled functions that they import."""
-    found, left = set(), {*files, __file__}
+    found, left = set(), {*files, str(_COMPILING)}
     while left:
         file = left.pop()
         found.add(file)
