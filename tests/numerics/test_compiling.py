@@ -156,7 +156,8 @@ def test_kernels_read_numbers_of_modules_with_kernels_alone():
         if "numerics.compiling import" in text:
             assert not re.search(r"^ *import treerank", text, re.MULTILINE)
             found[path.stem] = [*constants_from_elsewhere(path)]
-    assert {stem: names for stem, names in found.items() if names} == {}
+    by_python_alone = {"graded_metrics": ["MAX_LABEL of treerank.documents.gains"]}
+    assert {stem: names for stem, names in found.items() if names} == by_python_alone
 
 
 def test_kernels_go_to_the_cache_folder_of_the_user(tmp_path):
