@@ -72,13 +72,16 @@ def _write_utf8():
 
 
 def _end_interrupted(interrupts):
-    """End the process with the exit code; Python would kill it if ``exec`` was interrupted."""
+    """End the process with the exit code of an interrupt, if ``interrupts`` has an entry.
+
+    A plain exit may not have it: Python would kill the process if ``exec`` was interrupted.
+    """
     if interrupts:
         os._exit(INTERRUPTED)
 
 
 def _drop_unwritten_output():
-    """Drop what stdout does not take; the application has reported it."""
+    """Discard what is left to write to a closed stdout; the error has been reported already."""
     try:
         sys.stdout.flush()
     except OSError:

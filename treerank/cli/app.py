@@ -27,7 +27,10 @@ EXIT_CODES = (
 
 
 class About(NamedTuple):
-    """The first line of the docstring of its function, and examples."""
+    """What the help says of a command.
+
+    ``summary`` is the first line of its function's docstring, ``examples`` are command lines.
+    """
 
     summary: str
     examples: list[str]
@@ -145,7 +148,7 @@ _SETTINGS: dict[str, Any] = {
 
 
 class Commands(TyperGroup):
-    """Commands that are imported when called, and whose errors end in one line on stderr."""
+    """The group of all commands: each is imported only when called, and errors print one line."""
 
     #: The options of the command that is called, by the names of its arguments.
     options: ClassVar[dict[str, str]] = {}
@@ -172,16 +175,19 @@ class Commands(TyperGroup):
         sys.exit(exit_code)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Read the arguments; none asks for help."""
+        """Parse the arguments; without any, show the help."""
         return super().parse_args(ctx, args or ["--help"])
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        """Write the help."""
+        """Write the help of ``treerank --help``."""
         summaries = {name: about.summary for name, about in COMMANDS.items()}
         formatter.write(help_of_group(self, ctx, summaries))
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Return the name of a command, the command and its arguments."""
+        """Return ``(name, command, its arguments)``, importing the command.
+
+        Unknown ones are an error.
+        """
         if args[0] not in COMMANDS:
             ctx.fail(_unknown_command(args[0]))
         name, _, command_args = super().resolve_command(ctx, args)
@@ -197,7 +203,7 @@ class Commands(TyperGroup):
         return name, command, command_args
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the command."""
+        """Run the command, with warnings on stderr and options in messages as they are typed."""
         with warnings.catch_warnings(), spelling(self.options):
             warnings.simplefilter("default", UserWarning)
             warnings.simplefilter("ignore", DeprecationWarning)  # what libraries call of each other
@@ -208,7 +214,7 @@ class Commands(TyperGroup):
 
 
 def _unknown_command(name: str) -> str:
-    """Return what to write instead of a command that does not exist.
+    """Return the message for a command that does not exist, with the one that is probably meant.
 
     Examples
     --------
@@ -226,12 +232,15 @@ def _unknown_command(name: str) -> str:
 
 
 def print_error(message: str) -> None:
-    """Print one line on stderr."""
+    """Print a message on stderr as one line that begins "treerank: "."""
     print(f"treerank: {' '.join(message.split())}", file=sys.stderr)
 
 
 def _one_line(error):
-    """Return what an error says."""
+    """Return the message of an error for the command line, without a traceback.
+
+    It says how an unknown option is written, and for errors of the system the name of the file.
+    """
     if hasattr(error, "format_message"):  # wrong usage
         path = error.ctx.command_path if getattr(error, "ctx", None) else "treerank"
         is_whole = getattr(error, "message", "").startswith("--")  # it names the option itself
@@ -272,13 +281,13 @@ def _root(
 
 
 def _epilog(examples):
-    """Return the text below the help of a command."""
+    """Return the end of a command's help: the given examples, and the exit codes."""
     block = "\n".join(f"    {line}" for line in examples)
     return f"Examples:\n\n{block}\n\n{EXIT_CODES}"
 
 
 def _make_app():
-    """Return the application with the name and the summary of each command."""
+    """Return the Typer application: all commands with name and summary, but not yet imported."""
     made = typer.Typer(name="treerank", cls=Commands, pretty_exceptions_enable=False, **_SETTINGS)
     made.callback(epilog=_epilog([about.examples[0] for about in COMMANDS.values()]))(_root)
     for name, about in COMMANDS.items():
@@ -299,7 +308,7 @@ def function_of(name: str) -> Any:
 
 
 def _load(name):
-    """Return a command with its options."""
+    """Import a command and return it as a Click command with its options."""
     made = typer.Typer(add_completion=False, **_SETTINGS)
     made.command(name, cls=Command, epilog=_epilog(COMMANDS[name].examples))(function_of(name))
     return typer.main.get_command(made)

@@ -175,7 +175,11 @@ def compare(
 
 
 def _models(paths: list[Path], other_names: list[str]) -> dict[str, Any]:
-    """Return models by the stems of their files, or by their paths where stems are the same."""
+    """Return models by name: the stem of the file, or its whole path where stems are equal.
+
+    ``other_names`` are those of the rankers beside which they are listed. Refuses a name that
+    occurs twice.
+    """
     stems = [path.stem for path in paths] + other_names
     names = [path.stem if stems.count(path.stem) == 1 else str(path) for path in paths]
     twice = next((name for name in names if names.count(name) > 1), None)
@@ -210,7 +214,10 @@ def _width_for(models: dict[str, Any], path: Path, has_others: bool) -> dict[str
 
 
 def _check_widths(models: dict[str, Any], path: Path, data: Any) -> None:
-    """Refuse models whose features the data do not have, one by one."""
+    """Refuse data whose number of features is not that of a model without feature names.
+
+    Only models with feature names, on a table, can be compared where their features differ.
+    """
     for name, model in models.items():
         has_names = feature_names_of(model) is not None and format_of(path) is PARQUET
         if not has_names and model.n_features_in_ != data.X.shape[1]:
@@ -222,7 +229,11 @@ def _check_widths(models: dict[str, Any], path: Path, data: Any) -> None:
 
 
 def _columns(path: Path, names: dict[str, str], gap: float | None) -> dict[str, Any]:
-    """Return the columns of a table by which its queries are split, and the gap, by options."""
+    """Return the columns of a table that options name, by option, and ``gap`` under "gap".
+
+    ``names`` maps "time", "groups" and "human_label" to the column, where given. The result is
+    empty without any. Refuses what is not a single table.
+    """
     if not names:
         return {}
     if format_of(path) is not PARQUET or not is_one_data_set(path):
@@ -242,7 +253,11 @@ def _columns(path: Path, names: dict[str, str], gap: float | None) -> dict[str, 
 def _splits(
     data: Any, folds: int | None, hold_outs: int | None, seed: int, columns: dict[str, Any]
 ) -> Any:
-    """Return the splits that the options ask for; rows, where columns of the data decide."""
+    """Return the ``cv`` of ``compare_rankers``: a number of folds, a splitter, or row splits.
+
+    These are ``(training rows, test rows)``, where ``columns`` holds times or groups to split by.
+    ``seed`` is the random state.
+    """
     cv: Any = folds
     if hold_outs is not None:
         cv = QueryShuffleSplit(hold_outs, random_state=seed)

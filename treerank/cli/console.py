@@ -18,24 +18,24 @@ from treerank.progress_bar import make_console, progress_bar
 
 
 class Step:
-    """A part of the work of a command, whose bar moves when it is called.
+    """A step of a command; calling it moves its progress bar.
 
     Attributes
     ----------
     done : str
-        What is said at its end, with its time; nothing where it is empty.
+        Message to print at the end, with the time taken; none where it is empty.
     """
 
     def __init__(self, move: Any) -> None:
         self._move, self.done = move, ""
 
     def __call__(self, n_done: int, n_total: int | None, note: Any) -> None:
-        """Show the progress."""
+        """Move the bar to ``n_done`` of ``n_total``, None if unknown, with a note beside it."""
         self._move(n_done, n_total, note)
 
 
 class Reporter:
-    """Shows on stderr what a command does, or nothing if it shall be quiet."""
+    """Prints on stderr what a command does; with ``quiet``, nothing."""
 
     def __init__(self, quiet: bool = False):
         self.console = make_console(quiet)
@@ -45,14 +45,15 @@ class Reporter:
         self.console.print(text, markup=False)
 
     def tell(self, text: str) -> None:
-        """Print a message on the current step."""
+        """Print a message on the current step, indented."""
         self.say(f"  {text}")
 
     @contextmanager
     def step(self, doing: str, *, brief: bool = True) -> Iterator[Step]:
-        """Show a progress bar during a step, and then a message on the result, with its time.
+        """Show a progress bar within the block; print the step's ``done`` and the time at its end.
 
-        Work that is not ``brief`` is announced in pipes, too, and its bar stays.
+        ``doing`` is what the bar says. A step that may take long, ``brief=False``, is announced
+        even where stderr is no terminal, and its bar stays.
         """
         began = time.perf_counter()
         with progress_bar(doing, self.console, brief=brief) as move:
@@ -77,7 +78,7 @@ def duration(seconds: float) -> str:
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Print a table of text on stdout."""
+    """Print a table of text on stdout: aligned in a terminal, tab-separated elsewhere."""
     if Console().is_terminal:
         print(*aligned([columns, *rows]), sep="\n")
     else:

@@ -76,7 +76,11 @@ def convert(
 def _judged(
     reporter: Reporter, path: Path, judgments: Path, feature_set: Path | None
 ) -> RankingData:
-    """Return the judged documents of a feature log."""
+    """Return the documents of a feature log at ``path`` that have judgments, as ``RankingData``.
+
+    ``judgments`` is a qrels file or the like, several judges being averaged; ``feature_set`` is the
+    file that names features, or None.
+    """
     read = load_object("treerank.search_engines.feature_logs:read_feature_log")
     log = read(path, read_judgments(judgments).merged(), features=feature_set)
     data = log.judged()
@@ -85,7 +89,10 @@ def _judged(
 
 
 def _counted(batches: Iterable[RankingData], n_rows: list[int]) -> Iterator[RankingData]:
-    """Yield the batches, document ids as comments, and append the number of rows of each."""
+    """Yield the batches with document ids moved into the comments, and count rows meanwhile.
+
+    The number of rows of each batch is appended to ``n_rows``.
+    """
     for batch in batches:
         n_rows.append(len(batch))
         ids = batch.documents
@@ -93,6 +100,6 @@ def _counted(batches: Iterable[RankingData], n_rows: list[int]) -> Iterator[Rank
 
 
 def _with_ids(comments, ids):
-    """Return comments that begin with document ids, as LETOR files have them."""
+    """Return comments that begin with "docid = <id>", as LETOR files have it."""
     pairs = zip(ids.tolist(), comments, strict=True)
     return np.array([f"docid = {name} {text}".strip() for name, text in pairs], dtype=object)

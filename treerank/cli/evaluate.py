@@ -78,6 +78,6 @@ def evaluate(
 
 
 def _by_metric(names, values):
-    """Return values by the name of their metric, None for nan."""
+    """Return a dict from metric name to value, with None for NaN as JSON needs."""
     numbers = [None if math.isnan(value) else float(value) for value in values]
     return dict(zip(names, numbers, strict=True))

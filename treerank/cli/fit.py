@@ -151,7 +151,10 @@ def fit(
 
 
 def _tell_of_fit(step: Step, ranker: TreeDirectRanker, best: bool) -> None:
-    """Say how many trees were grown, and why fewer than were to be."""
+    """Set the message at the end of ``step``: how many trees were grown, and why fewer than asked.
+
+    ``best`` is whether the ranker is the ensemble of ``--best``.
+    """
     part: Any = ranker.feature_part_
     if best:
         step.done = f"fitted {part.n_refits} times {len(part.parts)} parts"
@@ -164,7 +167,7 @@ def _tell_of_fit(step: Step, ranker: TreeDirectRanker, best: bool) -> None:
 
 
 def _bias_of(propensities: np.ndarray) -> str:
-    """Return how often users look at the first positions.
+    """Return a line with the estimated probabilities that users look at the first positions.
 
     Examples
     --------
@@ -177,7 +180,10 @@ def _bias_of(propensities: np.ndarray) -> str:
 
 
 def _share_of(valid: Path | None) -> float | None:
-    """Return the share of the queries to hold out; ``None`` where there is none, or a file."""
+    """Return ``--valid`` as the share of queries to hold out; ``None`` if it is no number.
+
+    Refuses a number outside of (0, 1).
+    """
     try:
         share = float(str(valid))
     except ValueError:
@@ -193,7 +199,11 @@ def _share_of(valid: Path | None) -> float | None:
 def _read(
     reporter: Reporter, train: Path, valid: Path | None, memory: str | None, **options: Any
 ) -> tuple[Any, Any]:
-    """Return the training data and the data held out, both maybe in batches."""
+    """Return ``(training data, held-out data)``, the latter None if ``valid`` is.
+
+    With a limit of ``memory`` both are read in batches; else held-out data get the features of the
+    training data. ``options`` go to the readers.
+    """
     if memory is not None:
         held_out = None if valid is None else in_batches(valid, memory, **options)
         return in_batches(train, memory, **options), held_out
@@ -211,7 +221,10 @@ def _read(
 
 
 def _refuse(*rules: tuple[Any, str, str]) -> None:
-    """Refuse an option that comes with wrong others; each rule begins with whether it is broken."""
+    """Raise a usage error for the first broken rule of ``(is_broken, option, rule)``.
+
+    The message is "<option>: must come <rule>".
+    """
     for is_broken, option, rule in rules:
         if is_broken:
             raise typer.BadParameter(f"must come {rule}.", param_hint=option)

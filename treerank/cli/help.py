@@ -19,10 +19,10 @@ _OF_ALL = ((TRACEBACK, "Show where an error is."), ("-h, --help", "Show this hel
 
 
 class Command(TyperCommand):
-    """A command whose help has panels."""
+    """A command whose help groups options under titles."""
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        """Write the help."""
+        """Write the help: usage, description, arguments and options by group, examples."""
         params: list[Any] = [param for param in self.get_params(ctx) if not _is_of_all(param)]
         needed = [_written(param).rpartition(", ")[2] for param in params if param.required]
         usage = " ".join([ctx.command_path, *needed, "[OPTIONS]"])
@@ -41,7 +41,7 @@ class Command(TyperCommand):
 
 
 def help_of_group(group: Any, ctx: Any, summaries: dict[str, str]) -> str:
-    """Return the help of an application with commands."""
+    """Return the help of the application: usage, commands with ``summaries``, and its options."""
     options = [
         (_written(param), param.help or "")
         for param in group.get_params(ctx)
@@ -75,7 +75,7 @@ def _is_of_all(param: Any) -> bool:
 
 
 def _written(param: Any) -> str:
-    """Return a parameter as it is written, such as ``-m, --model FILE``."""
+    """Return a parameter as it is typed, such as ``-m, --model FILE`` or ``DATA...``."""
     if param.param_type_name == "argument":
         return (param.metavar or param.name.upper()) + ("..." if param.nargs == -1 else "")
     names = ", ".join(sorted(param.opts, key=len))
@@ -83,7 +83,7 @@ def _written(param: Any) -> str:
 
 
 def _text_of(param: Any) -> str:
-    """Return the text of a parameter, with its default where it has one that says something."""
+    """Return the help text of a parameter, with its default unless that is None or a flag's."""
     text, default = param.help or "", param.default
     if param.param_type_name == "argument":
         return text
@@ -97,7 +97,7 @@ def _title(text: str) -> str:
 
 
 def _panel(title: str, rows: Iterable[tuple[str, str]]) -> Iterator[str]:
-    """Yield the lines of a panel."""
+    """Yield the lines of a group of options; ``rows`` are ``(option as typed, help text)``."""
     yield _title(title)
     for written, text in rows:
         yield f"  {typer.style(written, bold=True)}"
@@ -115,7 +115,7 @@ def _paragraphs(text: str) -> Iterator[str]:
 
 
 def _wrapped(text: str, first_indent: str, indent: str) -> list[str]:
-    """Return a text as lines that fit the terminal."""
+    """Return a text as lines that fit the terminal; the first is indented by ``first_indent``."""
     width = max(40, min(shutil.get_terminal_size().columns, _WIDEST))
     options: Any = {"break_long_words": False, "break_on_hyphens": False}
     plain = " ".join(text.split())

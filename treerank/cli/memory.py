@@ -55,7 +55,7 @@ Memory = Annotated[
 
 
 def in_batches(path: Path, memory: str, **options: Any) -> Batches:
-    """Return the rows of a file in batches; each takes at most a hundredth of the memory.
+    """Return the rows of a file in batches, each of at most a hundredth of the memory.
 
     ``memory`` is a size such as "4G". ``options`` are those of :func:`read_batches`. If they do not
     say the number of features, the file's first rows are read once more to find it.
@@ -81,9 +81,11 @@ def score_data(
     is_test: bool = False,
     **options: Any,
 ) -> tuple[np.ndarray, RankingData]:
-    """Return the scores of a model for a data file, and the file's labels, queries and comments.
+    """Return ``(scores, data)`` of a data file.
 
-    With ``is_test``, queries that the model was fitted to are warned of.
+    ``data`` has labels, queries and comments, no ``X``. ``memory`` limits the size of batches, and
+    None reads all at once. With ``is_test``, a warning names queries that the model was fitted to.
+    ``options`` go to the reader.
     """
     ranker = read_model(model)
     trained: TrainingQueries | None = ranker.training_queries_ if is_test else None
@@ -108,7 +110,10 @@ def _scored_data(
     memory: str | None,
     **options: Any,
 ) -> tuple[np.ndarray, RankingData]:
-    """Read a data file, in batches if ``memory`` is limited, and score its rows."""
+    """Return ``(scores, data)`` of a data file, read in batches if ``memory`` is limited.
+
+    ``scored`` maps features to scores. ``data`` read in batches have no ``X``.
+    """
     if memory is None:
         data = read_for(ranker, reporter, path, **options)
         return scored(data.X), data

@@ -32,12 +32,18 @@ DATA, RANKER, TREES, SPLITS, OUTPUT = "Data", "Ranker", "Trees", "Splits", "Outp
 
 
 def option(panel: str, help: str, *names: str, **settings: Any) -> Any:
-    """Return an option in a panel of the help."""
+    """Return a Typer option listed under the title ``panel`` of the help.
+
+    ``names`` are its spellings, by default that of the parameter.
+    """
     return typer.Option(*names, help=help, rich_help_panel=panel, **settings)
 
 
 def checked(check: Callable[[Any], object]) -> Callable[[Any], Any]:
-    """Return a callback for an option, by which a ``ValueError`` of the check is wrong usage."""
+    """Return a Typer callback that calls ``check`` with the value, or each of several.
+
+    A ``ValueError`` becomes a usage error of the option. Values that are None are not checked.
+    """
 
     def callback(value: Any) -> Any:
         for one in value if isinstance(value, list) else [value]:
@@ -58,9 +64,10 @@ def choice(
     help: str,
     instead: Mapping[str, str] | None = None,
 ) -> Any:
-    """Return an option that takes one of some names, which its help lists.
+    """Return a Typer option that takes one of ``names``, which are listed after its help.
 
-    ``instead`` are names that are looked for, and what to say of them.
+    ``name`` is that of the parameter. ``instead`` maps wrong values that users try to advice for
+    the message.
     """
     allowed = list(names)
 
@@ -81,7 +88,11 @@ def choice(
 
 
 def _metrics(values: Any) -> Any:
-    """Return the names of metrics; lists such as ndcg,map are taken apart."""
+    """Return a list of metric names from option values, which may be lists such as "ndcg,map".
+
+    A single value, which is not a list, must name one metric. Refuses unknown metrics and
+    repetitions.
+    """
     lists = values if isinstance(values, list) else [values or ""]
     # A comma within brackets is between two settings.
     names = [name for value in lists for name in re.split(r",(?![^(]*\))", value)]
@@ -98,7 +109,7 @@ def _metrics(values: Any) -> Any:
 
 
 def metric_option(panel: str, help: str) -> Any:
-    """Return an option that takes the names of metrics."""
+    """Return a Typer option that takes names of metrics and checks them."""
     return option(panel, help, callback=_metrics, metavar="NAME")
 
 
@@ -117,7 +128,10 @@ RandomState = Annotated[
 
 
 def _names(values: list[str] | None) -> list[str] | None:
-    """Return the names of columns in lists such as a,b."""
+    """Return a flat list of column names from option values such as "a,b".
+
+    None if there are none.
+    """
     return [name for value in values for name in value.split(",")] if values else None
 
 
@@ -149,19 +163,25 @@ Drop = Annotated[list[str] | None, option(DATA, "Columns that are no features.",
 
 
 def given(**options: Any) -> dict[str, Any]:
-    """Return the options that were given, for a reader that has defaults of its own."""
+    """Return the keyword arguments that are not None, so that a reader's own defaults hold."""
     return {name: value for name, value in options.items() if value is not None}
 
 
 def width_of(path: Path, n_features: int, names: Iterable[str] | None) -> dict[str, Any]:
-    """Return the options that make a reader return n features, or the named ones."""
+    """Return reader options by which a file gives ``n_features`` features, or in a table ``names``.
+
+    ``names`` may be None: then all columns of a table are read.
+    """
     if format_of(path) is PARQUET:
         return given(features=names if names is None else sources_of(names, column_names(path)))
     return {"n_features": n_features}
 
 
 def check_written(path: Path, *read: Path | None) -> None:
-    """Refuse before any work a file that cannot be written, or that the command reads."""
+    """Refuse an output ``path`` that cannot be written, or that is one of the files read.
+
+    ``read`` are the input files, None where not given. Only one of them may be standard input.
+    """
     if as_url(path) is not None:
         raise ValueError(f"{shown(path)}: files are written to this machine only.")
     if str(path) == STANDARD_INPUT:
@@ -184,7 +204,7 @@ def read_data(reporter: Reporter, path: Path, **options: Any) -> RankingData:
 
 
 def size_of(y: Any, qid: Any) -> str:
-    """Return the numbers of documents and of queries.
+    """Return a phrase with the numbers of documents, queries and unjudged documents.
 
     Examples
     --------
@@ -209,7 +229,7 @@ def counted(n: int, noun: str, nouns: str = "") -> str:
 
 
 def read_model(path: Path) -> Any:
-    """Read a ranker, or the trees of another program as one."""
+    """Load a ranker, or read the trees of another library's model file as one."""
     if is_archive(path):
         return load(path)
     if format_of(path) is PARQUET:
@@ -221,7 +241,7 @@ def read_model(path: Path) -> Any:
 
 
 def read_for(ranker: Any, reporter: Reporter, path: Path, **options: Any) -> RankingData:
-    """Read a data file with the features of a ranker."""
+    """Read a data file with the features of a ranker, as ``RankingData``; refuse another number."""
     names = feature_names_of(ranker)
     if names is not None and format_of(path) is not PARQUET:
         reporter.say(f"{path}: features are taken in the order of the model; 1 is {names[0]}")
@@ -236,7 +256,10 @@ def read_for(ranker: Any, reporter: Reporter, path: Path, **options: Any) -> Ran
 
 
 def column_of(path: Path, name: str, role: str) -> np.ndarray:
-    """Return a column of a table that is no feature, such as one of times, groups or positions."""
+    """Return a column of a table for splits or positions, such as times, as an array.
+
+    ``role`` is the option that named it, for messages; "groups" are read as ids.
+    """
     ids = [name] if role == "groups" else []
     files = ParquetFiles.open(path, None, name, [name], arguments={name: role}, ids=ids)
     (column,) = files.columns([name])
@@ -245,17 +268,18 @@ def column_of(path: Path, name: str, role: str) -> np.ndarray:
 
 
 def labels_of(path: Path, name: str) -> np.ndarray:
-    """Return a column of further labels of a table; NaN where there is no judgment."""
+    """Return a second label column of a table as floats; NaN where a document is unjudged."""
     files = ParquetFiles.open(path, name, None, [name], arguments={name: "human_label"}, ids=[])
     (column,) = files.columns([name])
     return as_floats(column, np.float64)
 
 
 def columns_for(models: Iterable[Path], path: Path, **given_columns: Any) -> dict[str, Any]:
-    """Return how columns of a table are read: as given, or as for the models.
+    """Return reader options for the columns of a table: as given, or else as the models have them.
 
-    The label, query and document columns of a model count where the table has them, and so does
-    the date from which it counts days.
+    ``given_columns`` has all options that the command takes, None where not given. The label, query
+    and document columns that a model was fitted with count where the table has them, and so does
+    the date from which it counts days. Models that differ in one are an error.
     """
     columns = given(**given_columns)
     if format_of(path) is not PARQUET:
@@ -283,5 +307,5 @@ def columns_for(models: Iterable[Path], path: Path, **given_columns: Any) -> dic
 
 
 def width_for(ranker: Any, path: Path) -> dict[str, Any]:
-    """Return the options by which a reader gives the features of a ranker."""
+    """Return reader options by which a file gives the features of a ranker."""
     return width_of(path, ranker.n_features_in_, feature_names_of(ranker))

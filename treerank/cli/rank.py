@@ -82,7 +82,9 @@ def rank(
 
 
 def best_first(scores: np.ndarray, qid: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the rows, query by query in the order of the file and best first, and their ranks.
+    """Return ``(rows, ranks)``: the rows by query, best first, and the rank of each from 1.
+
+    Queries are in the order of the file, and so are rows of equal scores.
 
     Examples
     --------
@@ -96,7 +98,7 @@ def best_first(scores: np.ndarray, qid: np.ndarray) -> tuple[np.ndarray, np.ndar
 
 
 def document_names(documents: RankingData) -> np.ndarray:
-    """Return document ids, numbers from 1 where there is none.
+    """Return the id of each document as text, or its row number from 1 where it has none.
 
     Examples
     --------
@@ -110,7 +112,7 @@ def document_names(documents: RankingData) -> np.ndarray:
 
 
 def _check_ids(format: str, *columns: np.ndarray) -> None:
-    """Refuse ids that would not fit into one field of the output format."""
+    """Refuse ids in ``columns`` with characters that end a field in the output format."""
     for value in np.unique(np.concatenate([column.astype(str) for column in columns])).tolist():
         if re.search(ENDS[format], value):
             rule = f"ids must be without {ENDS_NAMED[format]} in format {format!r}"
@@ -119,7 +121,10 @@ def _check_ids(format: str, *columns: np.ndarray) -> None:
 
 @contextlib.contextmanager
 def _text_output(path: Path) -> Iterator[Any]:
-    """Open stdout, or a file that is replaced once it is whole; ids may be any bytes."""
+    """Open stdout or a file for text; the file is replaced once it is whole.
+
+    Bytes in ids that are not UTF-8 are written as they were read.
+    """
     if path == STDOUT:
         sys.stdout.reconfigure(errors="surrogateescape")  # type: ignore[union-attr]
         yield sys.stdout

@@ -120,7 +120,7 @@ def column_table(title: str, columns: Mapping[str, Any]) -> Table:
 def cut(lines: Sequence[str]) -> str:
     """Return lines joined as text.
 
-    Where they are more than :data:`MOST_LINES`, the last counts them.
+    Beyond :data:`MOST_LINES` lines, the last one counts the rest.
     """
     if len(lines) <= MOST_LINES:
         return "\n".join(lines)

@@ -40,10 +40,10 @@ _MOST_HEADER = 1000
 
 
 def write_archive(path: str | Path, content: dict[str, Any]) -> None:
-    """Write JSON values, tuples, bytes and arrays, in dicts and lists, to a file.
+    """Write nested dicts and lists of JSON values, tuples, bytes and arrays to a file.
 
-    Of any other object only the name is stored. The file is replaced in one step once the new one
-    is whole, so that a killed process leaves the old file or none.
+    Of any other object, such as a function, only the name is stored. The file is replaced in one
+    step once the new one is whole, so that a killed process leaves the old file or none.
 
     Examples
     --------
@@ -67,9 +67,9 @@ def write_archive(path: str | Path, content: dict[str, Any]) -> None:
 
 
 def read_archive(path: str | Path) -> Any:
-    """Return what :func:`write_archive` wrote; a text for an object that was stored by its name.
+    """Return what :func:`write_archive` wrote; an object stored by its name is that text.
 
-    A file that is truncated, damaged, no treerank model or of a newer version is refused.
+    Refuses a file that is truncated or damaged, is not a treerank model, or has a newer version.
 
     Examples
     --------
@@ -120,14 +120,15 @@ def check_regular(path: Path) -> None:
 
 
 class MissingArgumentError(ValueError):
-    """What no file holds, such as a function, was not given where the file is read."""
+    """An object that files cannot hold, such as a function, was not passed to the reader."""
 
 
 @contextmanager
 def one_error(message: str) -> Iterator[None]:
-    """Raise every error as a ``ValueError`` of one message; forged content fails in any way.
+    """Turn any error within the block into a ``ValueError`` with one message.
 
-    A missing optional dependency, or argument, is no fault of the file.
+    Forged content can fail in any way. A missing optional dependency or argument is raised as it
+    is: it is no fault of the file.
     """
     try:
         yield
@@ -139,14 +140,17 @@ def one_error(message: str) -> Iterator[None]:
 
 
 class _Members:
-    """The members of a zip file, of which each is read once and all are of bounded size."""
+    """Reads the members of a zip file, each once; their sizes may add up to ``most`` bytes."""
 
     def __init__(self, archive: zipfile.ZipFile, most: int) -> None:
         self.archive, self.left = archive, most
         self.unread = {member.filename: member for member in archive.infolist()}
 
     def read(self, name: str) -> bytes:
-        """Return the bytes of a member."""
+        """Return the uncompressed bytes of a member.
+
+        Refuse one that is too large or not as declared.
+        """
         member = self.unread.pop(name)
         self.left -= member.file_size
         if self.left < 0:
@@ -165,7 +169,10 @@ def _most_bytes(file_size):
 
 
 def _check_n_values(text, file_size):
-    """Refuse a manifest of too many values; each takes some hundred bytes of memory."""
+    """Refuse JSON text with too many values for the size of the file, which would fill memory.
+
+    Each value takes some hundred bytes of memory.
+    """
     most = _MOST_VALUES + file_size // _FILE_PER_VALUE
     n_values = sum(text.count(sign) for sign in (b",", b"[", b"{"))
     if n_values > most:
@@ -173,7 +180,10 @@ def _check_n_values(text, file_size):
 
 
 def _zipped(files):
-    """Return the bytes of a zip file; it is not compressed if it could not be read otherwise."""
+    """Return a zip file of ``files``, names to bytes, as bytes.
+
+    It is compressed unless it would shrink so much that the reader would refuse its size.
+    """
     for method in (zipfile.ZIP_DEFLATED, zipfile.ZIP_STORED):
         buffer = io.BytesIO()
         with zipfile.ZipFile(buffer, "w") as archive:
@@ -185,7 +195,7 @@ def _zipped(files):
 
 
 def _pack(value, files):
-    """Return ``value`` as JSON values; arrays and bytes are added to ``files``."""
+    """Return ``value`` as nested JSON values; arrays and bytes are added to ``files`` by name."""
     match value:
         case None | bool() | str() | int():
             return value
@@ -211,7 +221,7 @@ def _pack(value, files):
 
 
 def _add_file(data, suffix, files):
-    """Add a member and return its name."""
+    """Add bytes to ``files`` under a new name with this suffix, and return the name."""
     name = f"{len(files)}.{suffix}"
     files[name] = data
     return name
@@ -225,7 +235,10 @@ def _npy(array):
 
 
 def _unpack(value, members):
-    """Return the value that ``_pack`` was given; lists and dicts are changed in place."""
+    """Return the value that :func:`_pack` got; lists and dicts are changed in place.
+
+    ``members`` reads the arrays and bytes that were stored apart.
+    """
     if isinstance(value, list):
         for index, item in enumerate(value):
             value[index] = _unpack(item, members)
@@ -243,7 +256,10 @@ def _unpack(value, members):
 
 
 def _read_array(name, members):
-    """Return an array; its size is compared to its bytes before there is memory for it."""
+    """Return the array of a ``.npy`` member; refuse one whose shape does not fit its bytes.
+
+    The sizes are compared before any memory is reserved.
+    """
     data = members.read(name)
     file = io.BytesIO(data)
     if np.lib.format.read_magic(file) != (1, 0):

@@ -14,9 +14,9 @@ from treerank.files.archive import is_archive, one_error, read_archive, write_ar
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """Where the state of a fit is saved, and after how many iterations each time.
+    """File in which the state of a fit is saved after every ``every`` iterations.
 
-    Where several workers grow the same trees, those that are not ``is_writer`` only read.
+    If several workers grow the same trees, only one ``is_writer``; the others read alone.
     """
 
     path: Path
@@ -24,11 +24,14 @@ class Checkpoint:
     is_writer: bool = True
 
     def save(self, fit: str, state: dict[str, Any]) -> None:
-        """Replace the file in one step; ``fit`` identifies settings and data."""
+        """Replace the file by a state, in one step.
+
+        ``fit`` is a digest of the fit's settings and data.
+        """
         write_archive(self.path, {"checkpoint_of": fit, "state": state})
 
     def load(self, fit: str) -> dict[str, Any] | None:
-        """Return the state that was saved last, or None if there is none of the same fit."""
+        """Return the state that was last saved; None if there is no file, or one of another fit."""
         if not self.path.exists():
             return None
         content = read_archive(self.path)
@@ -41,7 +44,7 @@ _CHECKPOINT: ContextVar[Checkpoint | None] = ContextVar("checkpoint", default=No
 
 
 def current_checkpoint() -> Checkpoint | None:
-    """Return the checkpoint of this fit."""
+    """Return the checkpoint of the enclosing block; None outside of any."""
     return _CHECKPOINT.get()
 
 
@@ -81,7 +84,10 @@ def checkpointing(path: str | Path | None, *, every: int = 10) -> Iterator[None]
 
 
 def _checked_path(path: str | Path) -> Path:
-    """Return the absolute path of a file that a fit may replace; refuse others before training."""
+    """Return the absolute path of a checkpoint file.
+
+    Refuse one that cannot be written or replaced.
+    """
     if not isinstance(path, str | os.PathLike):
         raise TypeError(f"path must be None or the path of a file to write; got {quote(path)}.")
     absolute = Path(path).absolute()
@@ -107,7 +113,10 @@ def _checked_path(path: str | Path) -> Path:
 
 @contextmanager
 def using(checkpoint: Checkpoint | None) -> Iterator[None]:
-    """Make the fits inside the block save to and resume from a checkpoint; ``None`` for none."""
+    """Make fits inside the block save to a checkpoint and resume from it.
+
+    ``None`` turns this off.
+    """
     token = _CHECKPOINT.set(checkpoint)
     try:
         yield

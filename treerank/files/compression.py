@@ -25,7 +25,11 @@ _GZIP_START = b"\x1f"
 
 @dataclass(frozen=True)
 class Text:
-    """A text that can be read once."""
+    """A text that is read once.
+
+    ``name`` is for messages, ``stream`` yields its uncompressed bytes, and ``expected_size`` is
+    about their number, 0 if unknown.
+    """
 
     #: Its name in messages.
     name: str
@@ -59,7 +63,7 @@ def open_text(path: str | Path) -> Iterator[Text]:
 
 
 class TextBlock(NamedTuple):
-    """Some whole lines, and the number of the first one, from 1."""
+    """Whole lines of a text as bytes, and the number of the first one, from 1."""
 
     text: bytes
     first_line: int
@@ -125,7 +129,7 @@ def _opened(path):
 
 
 def _expected_size(file, is_gzip):
-    """Guess how many bytes of text a regular file holds; its position stays.
+    """Return about how many bytes of text a regular file holds; its position stays as it is.
 
     A gzip file ends with the size of its text, but modulo 4 GiB and only for its last member.
     """

@@ -45,7 +45,7 @@ def shown(path: str | Path) -> str:
 
 
 def text_in_store(path: str | Path) -> ValueError:
-    """Return the error of a file of text in a store: such files are read from this machine."""
+    """Return the error of a text file in an object store: it must be copied to disk first."""
     return ValueError(
         f"{shown(path)}: only Parquet files are read from an object store; copy the file to this "
         "machine first."
@@ -71,7 +71,10 @@ class Store:
 
     @classmethod
     def of(cls, path: str | Path, filesystem: Any = None) -> "Store | None":
-        """Return the store that holds a path; ``None`` is this machine."""
+        """Return the object store and the path in it; ``None`` for a path of this machine.
+
+        ``filesystem`` of pyarrow or fsspec holds the path if given; else the path's URL decides.
+        """
         if filesystem is not None:
             return cls(_checked(filesystem), str(path).rstrip("/"), "")
         url = as_url(path)
@@ -82,11 +85,11 @@ class Store:
         return cls(opened, inner.rstrip("/"), f"{scheme}://")
 
     def name_of(self, path: str) -> str:
-        """Return the name of a file in messages."""
+        """Return a file's name in messages: ``path`` after ``start``."""
         return f"{self.start}{path.lstrip('/')}" if self.start else path
 
     def is_folder(self) -> bool:
-        """Tell whether the path is a folder; that there is neither a file nor one is an error."""
+        """Return whether the path is a folder; refuse a path at which nothing exists."""
         from pyarrow.fs import FileType
 
         with self._naming():
@@ -107,7 +110,7 @@ class Store:
 
     @contextmanager
     def _naming(self) -> Iterator[None]:
-        """Name the store in its errors, such as those of credentials and of the network."""
+        """Make errors of the file system within the block begin with the name of the path."""
         try:
             yield
         except OSError as error:

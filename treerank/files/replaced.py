@@ -72,9 +72,10 @@ def replaced_file(path: str | Path) -> Iterator[BinaryIO]:
 
 
 def check_output(path: str | Path) -> None:
-    """Raise the error that :func:`replaced_file` would raise for this path, and write nothing.
+    """Raise the error that :func:`replaced_file` would raise for this path; write nothing.
 
-    It is an ``OSError`` for a folder, what is read-only, and a folder that does not exist.
+    It is an ``OSError`` for a folder, a read-only file, or a file in a folder that does not exist
+    or is read-only.
 
     Examples
     --------
@@ -94,7 +95,7 @@ def check_output(path: str | Path) -> None:
 
 @contextmanager
 def _errors_about(path):
-    """Name ``path`` in errors of the system that name no file, or a part."""
+    """Make errors of the system that name no file, or a temporary one, name ``path``."""
     try:
         yield
     except OSError as error:
@@ -104,7 +105,10 @@ def _errors_about(path):
 
 
 def _status(path):
-    """Return the status of the file that is to be replaced, or None; refuse what cannot be one."""
+    """Return the stat of the file to be replaced, None if there is none yet.
+
+    Refuses a folder, a read-only file, a missing parent folder, and a path without a file name.
+    """
     if path.name == "" or "\0" in path.name:
         raise ValueError(f"path must be the name of a file; got {str(path)!r}.")
     try:
@@ -141,10 +145,10 @@ def _copy_mode(old, file):
 
 @contextmanager
 def _part(target):
-    """Open a new file in the folder of ``target``, and remove it in the end if it is still there.
+    """Open a new temporary file beside ``target``; remove it at the end unless it was renamed.
 
-    It is in the same folder, because a rename is one step only within one file system. A lock
-    says that its writer is alive; parts without one were left by killed processes.
+    A rename is one step only within a file system. The file is locked while its writer lives; those
+    without a lock were left by killed processes, and are removed first.
     """
     folder, name = os.path.split(target)
     start = f".{name[:_N_LETTERS]}."

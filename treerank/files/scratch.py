@@ -29,9 +29,10 @@ def scratch_array(shape: tuple[int, ...], dtype: DTypeLike) -> np.ndarray[Any, A
 
 
 def leave_memory(array: np.ndarray[Any, Any]) -> None:
-    """Take a scratch array out of the memory of this process until it is read; ignore others.
+    """Drop the pages of a scratch array from this process's memory; other arrays are left alone.
 
-    The system may keep the file in its own memory, which other programs can have.
+    They are read again when needed. The system may keep the file in its own cache, whose memory
+    other programs can have.
 
     Examples
     --------

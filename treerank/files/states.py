@@ -20,7 +20,10 @@ StateRule = Callable[[str, Any, dict[str, int]], None]
 
 
 def check_state(state: Any, rules: Mapping[str, StateRule], **sizes: int) -> dict[str, int]:
-    """Refuse a state that breaks a rule, lacks an entry or has another one; return all sizes.
+    """Check each entry of a state by its rule; return all named sizes.
+
+    A rule is called as ``rule(name, value, sizes)``. ``sizes`` are those known before; rules add
+    those that they see first. Refuses missing and further entries.
 
     Examples
     --------
@@ -41,7 +44,7 @@ def check_state(state: Any, rules: Mapping[str, StateRule], **sizes: int) -> dic
 
 
 def unshared(value: Any) -> Any:
-    """Return plain values with copies of their arrays, so that a state can be changed alone.
+    """Return nested dicts, lists and tuples with copies of their arrays, so that none is shared.
 
     Examples
     --------
@@ -64,10 +67,10 @@ def array(
     below: str | None = None,
     infinite: bool = False,
 ) -> StateRule:
-    """Return the rule of an array: its type, its shape in named sizes, bounds, no NaN.
+    """Return a rule: an array of this dtype and shape, without NaN, within bounds.
 
-    ``below`` names the size that all entries are below. Entries may be infinite only with
-    ``infinite``.
+    ``shape`` has a number, or the name of a size, per axis; a size is fixed by its first use.
+    ``below`` names a size that all entries must be below. ``infinite`` allows infinities.
     """
 
     def check(name: str, value: Any, sizes: dict[str, int]) -> None:
@@ -92,7 +95,7 @@ def array(
 
 
 def count(at_least: int = 0, at_most: int | None = None) -> StateRule:
-    """Return the rule of a whole number between two bounds."""
+    """Return a rule: a whole number from ``at_least`` to ``at_most``, None for no upper bound."""
 
     def check(name: str, value: Any, sizes: dict[str, int]) -> None:
         check_count(name, value, at_least=at_least, at_most=at_most)
@@ -101,9 +104,9 @@ def count(at_least: int = 0, at_most: int | None = None) -> StateRule:
 
 
 def size(of: str) -> StateRule:
-    """Return the rule for a size, a whole number of at least 1.
+    """Return a rule: a whole number of at least 1, which becomes the size named ``of``.
 
-    It is stored as ``sizes[of]``, so that the rules of later entries can check shapes against it.
+    Rules of later entries can check shapes against it.
     """
 
     def check(name: str, value: Any, sizes: dict[str, int]) -> None:
@@ -114,17 +117,17 @@ def size(of: str) -> StateRule:
 
 
 def number(**bounds: float) -> StateRule:
-    """Return the rule of a finite number between bounds, as ``check_number`` takes them."""
+    """Return a rule: a finite number within ``bounds``, which are arguments of ``check_number``."""
     return lambda name, value, sizes: check_number(name, value, **bounds)
 
 
 def optional(rule: StateRule) -> StateRule:
-    """Return the rule of a value that may also be ``None``."""
+    """Return a rule that allows ``None``, and checks other values by ``rule``."""
     return lambda name, value, sizes: None if value is None else rule(name, value, sizes)
 
 
 def entries(rules: Mapping[str, StateRule]) -> StateRule:
-    """Return the rule of a dict with one rule per entry."""
+    """Return a rule: a dict with exactly these entries, each checked by its own rule."""
 
     def check(name: str, value: Any, sizes: dict[str, int]) -> None:
         sizes.update(check_state(value, rules, **sizes))
@@ -133,7 +136,7 @@ def entries(rules: Mapping[str, StateRule]) -> StateRule:
 
 
 def numbers(name: str, value: Any, sizes: dict[str, int]) -> None:
-    """Refuse what is not a list of numbers."""
+    """Rule of a list of numbers."""
     if not isinstance(value, list) or not all(type(item) in (int, float) for item in value):
         raise ValueError(f"{name} must be a list of numbers.")
 
@@ -143,7 +146,7 @@ _SET = r"validation(_\d+)?"
 
 
 def history(name: str, value: Any, sizes: dict[str, int]) -> None:
-    """Refuse what is not ``{"validation": {name of a metric: list of numbers}, ...}``."""
+    """Rule of learning curves: ``{"validation": {metric name: list of numbers}, ...}``."""
     is_named = isinstance(value, dict) and all(re.fullmatch(_SET, str(key)) for key in value)
     if not is_named:
         raise ValueError(f"{name} must be a dict of 'validation', 'validation_1' and so on.")

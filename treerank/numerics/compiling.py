@@ -50,9 +50,9 @@ TESTED_VERSIONS = (0, 61), (0, 70)
 
 
 def njit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
-    """Compile a function with ``numba.njit`` and store its machine code on disk.
+    """Compile a function with ``numba.njit`` and cache its machine code on disk.
 
-    ``options`` are options of ``numba.njit``.
+    ``options`` are those of ``numba.njit``. Works as a decorator, also without arguments.
 
     Examples
     --------
@@ -67,11 +67,11 @@ def njit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
 
 
 def kernel_for(*parts: Any, **options: Any) -> Callable[[Callable[..., Any]], Any]:
-    """Return a decorator for a kernel whose closure holds functions and flags as constants.
+    """Return a decorator that compiles a function whose closure holds ``parts`` as constants.
 
-    ``parts`` are these functions and flags; machine code is stored under their names, too. It is
-    not stored if a part is a function of the user, which may change while its name does not, or if
-    the kernel is not defined in a file.
+    Parts are functions and flags; their names are part of the name under which machine code is
+    cached. It is not cached if a part is a user's function, which may change while its name does
+    not, or if the function is not defined in a file.
 
     Examples
     --------
@@ -107,7 +107,7 @@ def kernel_for(*parts: Any, **options: Any) -> Callable[[Callable[..., Any]], An
 
 @contextmanager
 def while_compiling(tell: Callable[[bool], None]) -> Iterator[None]:
-    """Call ``tell(True)`` when a kernel begins to be compiled, and ``tell(False)`` at its end.
+    """Within the block, call ``tell(True)`` when compilation begins, ``tell(False)`` at its end.
 
     Kernels that are read from disk are not compiled. Those that a kernel calls are compiled within
     it, and other threads may compile some: only the start of the first and the end of the last are
@@ -129,7 +129,10 @@ def while_compiling(tell: Callable[[bool], None]) -> Iterator[None]:
 
 
 class _Compilations(event.Listener):
-    """Counts the kernels that are being compiled; numba lets one thread compile at a time."""
+    """Counts compilations in progress; calls ``tell`` when the first begins and the last ends.
+
+    Numba lets one thread compile at a time.
+    """
 
     def __init__(self, tell):
         self.tell, self.n_running = tell, 0
@@ -174,7 +177,7 @@ event.register("numba:compile", _WithoutCollections())
 
 
 def _is_ours(part):
-    """Return whether a part of a kernel is a flag, or a function of this package."""
+    """Return whether a closure's constant is a flag, or a function of this package."""
     if isinstance(part, FunctionType):
         return part.__module__.startswith(_OWN_MODULES)
     return not callable(part)
@@ -209,7 +212,11 @@ def register_jitable(function: Callable[..., Any] | None = None, **options: Any)
 
 
 def lock_writes(kernel: Any) -> None:
-    """Make a kernel store its machine code while no other process stores code in its folder."""
+    """Make numba store a kernel's machine code under a lock, one process at a time.
+
+    Changes nothing for versions of numba that are not tested, where nothing is cached or there are
+    no locks, or if ``TREERANK_PLAIN_NUMBA`` is set.
+    """
     is_tested = TESTED_VERSIONS[0] <= numba.version_info.short < TESTED_VERSIONS[1]
     stored = getattr(kernel, "_cache", None)  # None if nothing is compiled
     has_locks = fcntl is not None or msvcrt is not None
@@ -226,7 +233,7 @@ def lock_writes(kernel: Any) -> None:
 
 @contextmanager
 def _locked(folder: str) -> Iterator[None]:
-    """Wait until no other process is in such a block for this folder."""
+    """Hold a lock on ``folder`` within the block; wait until no other process holds it."""
     os.makedirs(folder, exist_ok=True)
     if fcntl:
         lock = os.open(folder, os.O_RDONLY)

@@ -25,10 +25,10 @@ _STEP = 0x9E3779B97F4A7C15  # an odd step reaches all 2^64 states; the golden ra
 
 @register_jitable
 def uniform(seed: int, iteration: int, document: int) -> float:
-    """Return the random number of a key, uniform on the open interval (0, 1).
+    """Return the random number of (seed, iteration, document), uniform on the open interval (0, 1).
 
-    It is one of the 2^52 midpoints ``(i + 1/2) / 2^52``: never 0 or 1, so that its logarithm is
-    finite.
+    The same three numbers always give the same one. It is one of the 2^52 midpoints ``(i + 1/2) /
+    2^52``: never 0 or 1, so that its logarithm is finite.
 
     Examples
     --------
@@ -40,7 +40,7 @@ def uniform(seed: int, iteration: int, document: int) -> float:
 
 @register_jitable
 def stream(seed: int, iteration: int) -> int:
-    """Return the state from which the random numbers of an iteration come.
+    """Return the state of an iteration, a 64-bit number, from which :func:`uniform_of` draws.
 
     Examples
     --------
@@ -53,7 +53,7 @@ def stream(seed: int, iteration: int) -> int:
 
 @register_jitable
 def uniform_of(state: int, document: int) -> float:
-    """Return the uniform random number of a document in the stream of an iteration."""
+    """Return the uniform number of a document, given the iteration's state of :func:`stream`."""
     bits = _stream_output(np.uint64(state), np.uint64(document))
     # 52 bits only: the largest of 53 bits plus a half would be rounded to 1.0.
     return ((bits >> 12) + 0.5) * 2.0**-52
@@ -61,7 +61,7 @@ def uniform_of(state: int, document: int) -> float:
 
 @njit(nogil=True)
 def uniforms(seed: int, iteration: int, documents: np.ndarray) -> np.ndarray:
-    """Return :func:`uniform` of each document.
+    """Return an array of :func:`uniform` for each of the documents' numbers.
 
     Examples
     --------
@@ -77,7 +77,7 @@ def uniforms(seed: int, iteration: int, documents: np.ndarray) -> np.ndarray:
 
 @register_jitable
 def gumbel(state: int, document: int) -> float:
-    """Return the random number of a document with the standard Gumbel distribution.
+    """Return a document's standard Gumbel number, given the iteration's state of :func:`stream`.
 
     Sorting scores with independent Gumbel noise draws an order from the Plackett-Luce model. The
     number, ``-log(-log(uniform_of(...)))``, is between about -3.6 and 36.8.

@@ -14,7 +14,10 @@ RUN_LENGTH = 16
 
 @register_jitable
 def sort_falling(scores: np.ndarray, gains: np.ndarray, by_gain: bool) -> None:
-    """Sort both arrays by falling score, in target; ties by rising gains, or by row."""
+    """Sort scores in place, descending, and gains along with them.
+
+    Ties are in ascending order of gains if ``by_gain``, else in the order they had.
+    """
     n = len(scores)
     for start in range(0, n, RUN_LENGTH):
         _insert(scores[start : start + RUN_LENGTH], gains[start : start + RUN_LENGTH], by_gain)
@@ -32,13 +35,16 @@ def sort_falling(scores: np.ndarray, gains: np.ndarray, by_gain: bool) -> None:
 def comes_before(
     score_a: float, gain_a: float, score_b: float, gain_b: float, by_gain: bool
 ) -> bool:
-    """Return whether document a comes before document b."""
+    """Return whether document a ranks before b: by a higher score, or a tie and a lower gain.
+
+    Without ``by_gain``, neither of two tied documents comes before the other.
+    """
     return score_a > score_b or (by_gain and score_a == score_b and gain_a < gain_b)
 
 
 @register_jitable
 def _insert(scores, gains, by_gain):
-    """Sort a few documents by insertion, in target."""
+    """Sort a short list of scores and gains in place by insertion, as :func:`sort_falling`."""
     for i in range(1, len(scores)):
         score, value, j = scores[i], gains[i], i
         while j > 0 and comes_before(score, value, scores[j - 1], gains[j - 1], by_gain):

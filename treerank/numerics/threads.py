@@ -41,7 +41,7 @@ def threads_allowed() -> int:
 
 
 def threads_of(n_jobs: int | None) -> int:
-    """Return the threads that ``n_jobs`` asks for: -1 and ``None`` are all, -2 is one less.
+    """Return the number of threads for ``n_jobs``: -1 and ``None`` are all, -2 is one less.
 
     Engines end the process if they cannot start all threads, so there is a largest number.
 
@@ -78,12 +78,13 @@ def threads_for(n_documents: float) -> AbstractContextManager[None]:
 
 
 def in_parts(kernel: Callable[..., None], ends: np.ndarray | int, *arguments: Any) -> None:
-    """Call ``kernel(first, last, *arguments)`` in each thread, for a range of the queries.
+    """Split queries among threads, each of which calls ``kernel(first, last, *arguments)`` once.
 
-    The kernel must release Python's lock (``nogil``). Threads that wait here sleep. ``ends`` has
-    the first row of each query and then the number of rows, so that the ranges have about equally
-    many documents; or it is the number of queries, if all are equally long. Called inside one of
-    these threads, the kernel runs on the whole range at once.
+    ``first`` and ``last`` delimit consecutive queries. ``ends`` has the first row of each query and
+    then the number of rows, so that threads get about equally many documents; or it is the number
+    of queries, if all are equally long. The kernel must release Python's lock (``nogil``); threads
+    that wait here sleep. Called inside one of these threads, the kernel runs on all queries at
+    once.
 
     Examples
     --------
@@ -121,7 +122,9 @@ def in_parts(kernel: Callable[..., None], ends: np.ndarray | int, *arguments: An
 
 
 def in_turn(*calls: tuple[Any, ...]) -> Callable[[int, int], None]:
-    """Return a kernel for :func:`in_parts` that calls several: threads wait for each other once.
+    """Return a kernel for :func:`in_parts` that calls several one after the other, without waits.
+
+    Each of ``calls`` is ``(kernel, *arguments)``.
 
     Examples
     --------

@@ -13,7 +13,10 @@ from treerank.numerics.compiling import register_jitable
 
 @register_jitable
 def end_of_block(start: int, falling: np.ndarray) -> int:
-    """Return the end of the block of equal scores that begins at index ``start``."""
+    """Return the end of the block of equal scores that starts at ``start``.
+
+    Scores are descending.
+    """
     end = start + 1
     while end < len(falling) and falling[end] == falling[start]:
         end += 1
@@ -22,7 +25,7 @@ def end_of_block(start: int, falling: np.ndarray) -> int:
 
 @register_jitable
 def has_ties(falling: np.ndarray) -> bool:
-    """Return whether two neighbors are equal, in a loop that vectorizes."""
+    """Return whether two adjacent entries of descending scores are equal."""
     n_equal = 0
     for t in range(1, len(falling)):
         n_equal += falling[t] == falling[t - 1]
@@ -42,7 +45,10 @@ def mean_of(values: np.ndarray, start: int, end: int) -> float:
 
 @register_jitable
 def mean_and_gap(values: np.ndarray, start: int, end: int) -> tuple[float, float]:
-    """Return the means of several falling ``values[start:end]`` and of their differences."""
+    """Return ``(mean, gap)`` of two or more descending values from ``start`` to ``end``.
+
+    ``gap`` is the mean difference of all pairs, larger less smaller.
+    """
     size = end - start
     total, spread = 0.0, 0.0
     for t in range(size):
@@ -53,10 +59,11 @@ def mean_and_gap(values: np.ndarray, start: int, end: int) -> tuple[float, float
 
 @register_jitable(fastmath={"contract"})
 def means_and_gaps(values: np.ndarray, falling: np.ndarray, working: np.ndarray) -> None:
-    """Fill in :func:`mean_and_gap` of each block, in the first two of three rows of ``working``.
+    """Write :func:`mean_and_gap` of the values in each block of equal scores into ``working``.
 
-    There are no branches: the end of a block is hard to predict, and a misprediction costs as much
-    as five documents.
+    Row 0 gets the means and row 1 the gaps, one column per block in order; row 2 is overwritten.
+    ``falling`` are the descending scores. There are no branches: the end of a block is hard to
+    predict, and a misprediction costs as much as five documents.
     """
     mean, gap, size = working[0], working[1], working[2]
     block, before = np.int64(-1), np.nan
@@ -83,7 +90,9 @@ _INFINITY = np.float64(np.inf).view(np.int64)
 
 @register_jitable(inline="always")
 def extent(values: np.ndarray) -> tuple[float, float]:
-    """Return the least and the largest of float64 numbers; NaN lies beyond the infinities.
+    """Return ``(least, largest)`` of float64 numbers.
+
+    NaN counts as beyond the infinities, so a bound is NaN if there is one.
 
     Examples
     --------

@@ -21,6 +21,9 @@ VARIABLES = ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY")
 
 
 def spin_briefly(environment: MutableMapping[str, str] = os.environ) -> None:
-    """Set how long waiting threads spin, for the runtimes that are loaded from now on."""
+    """Set how long idle threads spin before they sleep, for OpenMP runtimes loaded from now on.
+
+    It does nothing if ``environment`` has a setting of the user's.
+    """
     if not any(environment.get(name) for name in VARIABLES):
         environment["GOMP_SPINCOUNT"] = str(SPINS)
