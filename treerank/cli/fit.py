@@ -182,7 +182,7 @@ def _bias_of(propensities: np.ndarray) -> str:
 def _share_of(valid: Path | None) -> float | None:
     """Return ``--valid`` as the share of queries to hold out; ``None`` if it is no number.
 
-    Refuses a number outside of (0, 1).
+    It is ``None``, too, if a file has that name. Refuses a number outside of (0, 1).
     """
     try:
         share = float(str(valid))

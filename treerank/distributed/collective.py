@@ -26,7 +26,7 @@ _PATIENCE = 86_400
 
 
 class LostWorkerError(RuntimeError):
-    """A worker cannot go on, since another one has ended."""
+    """A worker cannot go on, because another worker of the same fit has ended."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -36,13 +36,16 @@ class LostWorkerError(RuntimeError):
 
 
 class Collective(Workers):
-    """The workers that have entered the collective, as this thread has."""
+    """The workers that fit together, of which this thread is one.
+
+    All must call each method alike.
+    """
 
     def __init__(self) -> None:
         self.rank, self.world_size = collective.get_rank(), collective.get_world_size()
 
     def gather(self, values: np.ndarray) -> list[np.ndarray]:
-        """Return the array of each worker, in the order of ranks.
+        """Return a list with the array of each worker, by rank; their lengths may differ.
 
         Each worker adds its bytes to zeros: two sums take fewer steps than a broadcast from each.
         """
@@ -57,19 +60,22 @@ class Collective(Workers):
         return [part.view(values.dtype).reshape(-1, *values.shape[1:]) for part in parts]
 
     def max(self, values: np.ndarray) -> np.ndarray:
-        """Return the largest of the workers' values, entry by entry."""
+        """Return the elementwise maximum of the workers' arrays."""
         return _reduced(values, collective.Op.MAX)
 
     def sum(self, values: np.ndarray) -> np.ndarray:
-        """Return the sum of the workers' values, entry by entry."""
+        """Return the elementwise sum of the workers' arrays."""
         return _reduced(values, collective.Op.SUM)
 
     def any(self, flag: bool) -> bool:
-        """Return whether the flag of any worker is true."""
+        """Return whether ``flag`` is true on any worker."""
         return bool(self.max(np.array([flag], dtype=np.int64))[0])
 
     def gather_json(self, value: Any) -> list[Any]:
-        """Return a small value of each worker that JSON knows."""
+        """Return a list with the value of each worker, by rank.
+
+        Values must be small and fit into JSON.
+        """
         data = np.frombuffer(json.dumps(value).encode(), dtype=np.uint8)
         return [json.loads(encoded.tobytes()) for encoded in self.gather(data)]
 
@@ -85,10 +91,10 @@ def _reduced(values: np.ndarray, operation: collective.Op) -> np.ndarray:
 
 @contextmanager
 def collective_of(network: dict[str, Any]) -> Iterator[Collective]:
-    """Enter the collective in this thread; ``network`` is what :func:`start_tracker` returns.
+    """Join the other workers within the block; ``network`` is what :func:`start_tracker` returns.
 
-    To leave it may fail after a fit that was right, and after one that failed. Neither may hide
-    the result or the cause, so errors of leaving are dropped.
+    Raises a LostWorkerError if a worker ends. Leaving may fail after a fit that succeeded and after
+    one that failed; neither may hide the result or the cause, so errors of leaving are dropped.
     """
     try:
         collective.init(**network, dmlc_timeout=_PATIENCE)
@@ -109,7 +115,11 @@ _TRACKERS: dict[int, Any] = {}
 
 
 def start_tracker(n_workers: int, host: str) -> dict[str, Any]:
-    """Let workers meet in this process, which others reach at ``host``; return how they find it."""
+    """Start a tracker in this process, where ``n_workers`` workers meet, and return its address.
+
+    ``host`` is the name by which the others reach this machine. The result is the dict that
+    :func:`collective_of` takes.
+    """
     tracker = xgboost.RabitTracker(n_workers, host, sortby="task", timeout=_PATIENCE)
     tracker.start()
     network: dict[str, Any] = tracker.worker_args()
@@ -118,7 +128,10 @@ def start_tracker(n_workers: int, host: str) -> dict[str, Any]:
 
 
 def stop_tracker(network: dict[str, Any], patience: int = 1) -> None:
-    """End a tracker of this process, after ``patience`` seconds even if workers have not left."""
+    """Stop the tracker of :func:`start_tracker`, after at most ``patience`` seconds.
+
+    It waits so long for workers to leave. Nothing happens if it runs in another process.
+    """
     tracker = _TRACKERS.pop(network["dmlc_tracker_port"], None)
     if tracker is not None:
         with suppress(xgboost.core.XGBoostError):

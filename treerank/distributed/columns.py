@@ -9,7 +9,7 @@ from treerank.checks import quote
 
 @dataclass(frozen=True)
 class FrameColumns:
-    """Names of the columns of a training set.
+    """The role of each column of a training frame.
 
     Attributes
     ----------
@@ -38,7 +38,10 @@ class FrameColumns:
         weights: Mapping[str, str | None],
         dropped: Mapping[str, Sequence[str]],
     ) -> Self:
-        """Sort the columns ``names`` of a frame; refuse arguments that name none of them.
+        """Return the roles of the columns ``names``; refuse arguments that name none of them.
+
+        ``weights`` maps ``sample_weight`` and ``query_weight`` to columns or None, and ``dropped``
+        maps arguments to columns that are no features.
 
         Examples
         --------
@@ -65,16 +68,19 @@ class FrameColumns:
 
     @property
     def of_training(self) -> list[str]:
-        """All columns that a fit reads."""
+        """All columns that a fit reads of the training frame."""
         return [*dict.fromkeys([*self.of_evaluation, *self.weights.values()])]
 
     @property
     def of_evaluation(self) -> list[str]:
-        """The columns that are read of documents that are held out."""
+        """The columns that a fit reads of a frame to evaluate on."""
         return [*self.features, self.label, self.query]
 
     def refuse_missing(self, name: str, columns: Collection[Any]) -> None:
-        """Refuse a frame to evaluate on that lacks a column."""
+        """Refuse a frame to evaluate on without a needed column; ``name`` is its argument's name.
+
+        ``columns`` are those that it has.
+        """
         missing = [column for column in self.of_evaluation if column not in columns]
         if missing:
             raise ValueError(
@@ -82,10 +88,11 @@ class FrameColumns:
             )
 
     def of_kinds(self, name: str, kinds: Mapping[str, str], of_categories: Collection[str]) -> Self:
-        """Return the columns with the knowledge which features are categories; refuse others.
+        """Return the roles with ``categories`` set: the features of text or categories.
 
-        ``kinds`` are the types by name of the columns that are no numbers, ``of_categories`` those
-        that are text or categories.
+        ``kinds`` maps columns that are not numbers to their type, and ``of_categories`` are the
+        types that are text or categories. Refuses features of any other type; ``name`` is the
+        frame's argument.
 
         Examples
         --------
@@ -109,7 +116,10 @@ class FrameColumns:
         return replace(self, categories=[*kinds])
 
     def refuse_other_categories(self, name: str, categories: Collection[str]) -> None:
-        """Refuse a frame to evaluate on whose categories are numbers in the training set."""
+        """Refuse a frame to evaluate on whose categorical columns differ from the training frame's.
+
+        ``name`` is its argument's name.
+        """
         for column in {*categories} ^ {*self.categories}:
             kinds = ["numbers", "text or categories"]
             expected, other = kinds if column in categories else kinds[::-1]
@@ -119,7 +129,7 @@ class FrameColumns:
 
 
 def check_column_name(argument: str, column: Any) -> None:
-    """Refuse a column itself, or anything else but the name of one.
+    """Refuse what is not the name of a column, such as a column or a list; ``argument`` names it.
 
     Examples
     --------

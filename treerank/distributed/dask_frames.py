@@ -37,7 +37,7 @@ OF_CATEGORIES = frozenset(["category", "str", "string", "string[pyarrow]", "larg
 
 
 def kinds_of(frame: Any) -> dict[str, str]:
-    """Return the types of the columns that are no numbers."""
+    """Return the type of each column that is not of numbers, by name."""
     dtypes = frame.dtypes.items()
     return {name: str(dtype) for name, dtype in dtypes if getattr(dtype, "kind", "O") not in "iufb"}
 
@@ -51,9 +51,12 @@ def fit_frames(
     client: Any,
     encrypted: bool,
 ) -> list[Outcome]:
-    """Shuffle the rows of frames to workers, and return what the tasks of all of them return.
+    """Shuffle the rows of frames to workers by query, fit there, and return the workers' outcomes.
 
-    A fit takes a thread of each of its workers until it is done. Other fits wait.
+    ``eval_frame`` may be None; ``client=None`` is the current client, and ``n_workers=None`` all
+    workers. With ``encrypted``, a cluster that encrypts its connections is refused, since those of
+    a fit are in the clear. A fit takes a thread of each of its workers until it is done. Other fits
+    wait.
     """
     from distributed import MultiLock
 
@@ -78,7 +81,7 @@ def fit_frames(
 
 
 def _current_client(client: Any) -> Any:
-    """Return a client, the current one if it is None."""
+    """Return the client, or if it is None the current one; an error if there is none."""
     from distributed import get_client
 
     try:
@@ -91,7 +94,10 @@ def _current_client(client: Any) -> Any:
 
 
 def _refuse_encryption(client: Any, encrypted: bool) -> None:
-    """Refuse a cluster that encrypts, unless the user has said that a fit need not be."""
+    """Refuse a cluster that encrypts its connections, unless ``encrypted`` is False.
+
+    Those of a fit are not encrypted.
+    """
     if encrypted and client.scheduler.address.startswith("tls"):
         raise ValueError(
             "encrypted must be False to fit by a cluster whose connections are encrypted: the sums "
@@ -101,7 +107,7 @@ def _refuse_encryption(client: Any, encrypted: bool) -> None:
 
 
 def _workers_of(client: Any, n_workers: int | None) -> list[str]:
-    """Return the addresses of the workers of a fit."""
+    """Return the addresses of ``n_workers`` workers, or of all if it is None; refuse too many."""
     workers = sorted(client.nthreads())
     if not workers or (n_workers or 1) > len(workers):
         requested = 1 if n_workers is None else n_workers
@@ -113,7 +119,7 @@ def _workers_of(client: Any, n_workers: int | None) -> list[str]:
 
 
 class _Fit:
-    """One fit by some workers of a cluster."""
+    """One fit on the given workers of a cluster: the tasks, the tracker, and their end."""
 
     def __init__(self, client: Any, workers: Sequence[str]):
         self.client, self.workers = client, workers
@@ -124,7 +130,10 @@ class _Fit:
         client.subscribe_topic(self.key, lambda event: listener(*event[1]))
 
     def shuffled(self, frames: dict[str, Any], query: str) -> dict[str, list[Any]]:
-        """Return the partitions of each frame, one for each worker, with whole queries."""
+        """Return the partitions of each frame by its name, one per worker.
+
+        No query is in two of them. ``query`` is the column of query ids.
+        """
         n, parts = len(self.workers), {}
         for name, frame in frames.items():
             shuffled = frame.shuffle(on=query, npartitions=n, shuffle_method="p2p")
@@ -134,7 +143,7 @@ class _Fit:
         return parts
 
     def outcomes(self, task: Task, parts: dict[str, list[Any]]) -> list[Outcome]:
-        """Run the task on each worker, where its partition is; return what they return."""
+        """Run the task on each worker that holds a partition; return their outcomes by rank."""
         holders = self._holders(parts["frame"])
         host = urlsplit(holders[0]).hostname or "127.0.0.1"
         start = partial(start_tracker, len(holders), host)
@@ -162,7 +171,7 @@ class _Fit:
         return [outcomes[future] for future in futures if future in outcomes]
 
     def _holders(self, partitions: Sequence[Any]) -> list[str]:
-        """Return a worker for each partition: the one that holds it, so that rows move once."""
+        """Return another worker for each partition, if possible the one that holds it already."""
         workers_of = self.client.who_has(partitions)
         held = [next(iter(workers_of[future.key]), "") for future in partitions]
         free = [worker for worker in self.workers if worker not in held]
@@ -175,9 +184,10 @@ class _Fit:
     def _wait(
         self, futures: Sequence[Any], has_failed: Callable[[Any], bool] = lambda future: False
     ) -> None:
-        """Wait for tasks; raise the death of a worker or of the scheduler, and errors of Dask.
+        """Wait for tasks; raise an error if one fails, or if a worker or the scheduler has died.
 
-        After a task that ``has_failed`` the others get some seconds to fail or end, too.
+        ``has_failed(future)`` tells whether a finished task has returned a failure: then the others
+        get some seconds to end, too.
         """
         end, next_look = np.inf, 0.0
         while not all(future.done() for future in futures) and time.monotonic() < end:
@@ -198,7 +208,7 @@ class _Fit:
                 has_failed(future)
 
     def _look(self) -> None:
-        """Raise the death of a worker or of the scheduler."""
+        """Raise an error if the scheduler or a worker of the fit has died."""
         client = self.client
         try:
             if client.status != "running":
@@ -217,7 +227,7 @@ class _Fit:
             )
 
     def end(self) -> None:
-        """Free the workers."""
+        """Cancel what is left of the fit and stop its tracker, so that the workers are free."""
         with suppress(Exception):  # the earlier error is reported
             self.client.cancel(self.futures, force=True)
             self.client.unsubscribe_topic(self.key)
@@ -228,7 +238,10 @@ class _Fit:
 
 
 def _cause_of(error: Exception) -> Exception:
-    """Return what a user can act on, of an error of Dask's shuffle; any other error as it is."""
+    """Return a ValueError that a user can act on if types caused an error of Dask's shuffle.
+
+    Any other error is returned as it is.
+    """
     cause: BaseException = error
     while cause.__cause__ is not None:
         cause = cause.__cause__
@@ -280,10 +293,10 @@ def _fit_here(
 
 
 def _unless(is_given_up: Callable[[], bool], function: Callable[[], T]) -> T:
-    """Return the result of a function, or raise an error once it is given up.
+    """Return the result of ``function``, or raise an error once ``is_given_up()`` is true.
 
     Inside the collective, a worker waits for one that has died as long as for one that is late, and
-    cannot be told to stop. So it waits in a thread of its own, and Dask's thread is free again.
+    cannot be told to stop. So it runs in a thread of its own, and Dask's thread is free again.
     """
     future: Future[T] = Future()
 
@@ -301,7 +314,7 @@ def _unless(is_given_up: Callable[[], bool], function: Callable[[], T]) -> T:
 
 
 def predict_frame(ranker: Any, frame: Any, features: list[str]) -> Any:
-    """Return the scores of a frame as a series with its partitions."""
+    """Return the scores of a Dask frame as a lazy series with the same partitions."""
     import pandas as pd
     from dask.delayed import delayed
 
@@ -311,7 +324,7 @@ def predict_frame(ranker: Any, frame: Any, features: list[str]) -> Any:
 
 
 def _scores(part: Any, ranker: Any) -> Any:
-    """Return the scores of a partition, which may be empty."""
+    """Return the scores of a pandas partition as a series; it may be empty."""
     import pandas as pd
 
     scores = ranker.predict(part) if len(part) else np.empty(0)

@@ -172,9 +172,10 @@ def predict(ranker: Scored, frame: Any) -> Any:
 
 
 def _engine_of(name: str, frame: Any, here: str) -> Any:
-    """Return the module that works with the engine of a data frame.
+    """Return the module for the engine of a frame: Dask's or Spark's; refuse other frames.
 
-    ``here`` is the method of a ranker that does the same on one machine.
+    ``name`` is the frame's argument, and ``here`` the method that does the same on one machine, for
+    the message.
     """
     package, has_columns = type(frame).__module__.partition(".")[0], hasattr(frame, "columns")
     if package in ("dask", "dask_expr") and has_columns and hasattr(frame, "shuffle"):
@@ -193,7 +194,10 @@ def _engine_of(name: str, frame: Any, here: str) -> Any:
 
 
 def _check_supported(ranker: Any, columns: FrameColumns, with_metric: bool) -> None:
-    """Refuse what several workers would fit otherwise than one."""
+    """Refuse a ranker whose model by several workers would differ from that by one.
+
+    ``with_metric`` is whether it stops early by a metric.
+    """
     part = make_feature_part(ranker.feature_part)
     needed = traits_of(part).settings_by_workers
     if needed is None:

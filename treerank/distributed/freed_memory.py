@@ -24,10 +24,10 @@ _DEFAULT_LARGE = 2**17
 
 @contextmanager
 def keeping_freed_memory() -> Iterator[None]:
-    """Let the process keep freed memory for its next arrays until the end of the block.
+    """Within the block, let the process keep freed memory for its next arrays.
 
-    Does nothing where Dask has not changed what the C library does, or where there is no
-    ``mallopt``.
+    It undoes Dask's setting to return memory at once; without that, or without ``mallopt``, it does
+    nothing.
     """
     threshold, library = os.environ.get(_VARIABLE, ""), _c_library()
     if not threshold.isdecimal() or library is None:

@@ -43,7 +43,7 @@ from treerank.rankers.scoring import metric_of
 
 @dataclass(frozen=True)
 class Task:
-    """What all workers of a fit are given.
+    """What every worker of a fit gets.
 
     Attributes
     ----------
@@ -66,8 +66,8 @@ class Task:
 class Outcome(NamedTuple):
     """What a worker returns.
 
-    ``model`` are the bytes of a model file, or none: one from one worker is enough. ``report`` is
-    JSON, with the error, if any, and the warnings.
+    ``model`` is a model file as bytes, empty except from one worker, as all have the same.
+    ``report`` is JSON with "error", None without one, and "warnings".
     """
 
     model: bytes
@@ -75,7 +75,7 @@ class Outcome(NamedTuple):
 
     @property
     def is_fitted(self) -> bool:
-        """Whether the worker has met no error."""
+        """Whether the worker's fit has ended without an error."""
         return json.loads(self.report)["error"] is None
 
 
@@ -89,10 +89,12 @@ def fit_shard(
     n_threads: int,
     listener: Listener,
 ) -> Outcome:
-    """Fit together with the other workers.
+    """Fit to the rows of this worker, together with the others; errors are part of the outcome.
 
     ``frame`` and ``eval_frame``, or None without an ``eval_set``, are data frames of whole queries
-    in memory, maybe without rows. ``network`` is how workers meet, see ``start_tracker``.
+    in memory, maybe without rows. ``rank`` is the worker's number. ``network`` is how workers meet,
+    see ``start_tracker``. The fit uses ``n_threads`` threads and tells ``listener`` of its
+    progress.
     """
     model, failure = b"", None
     with warnings.catch_warnings(record=True) as caught:
@@ -119,7 +121,7 @@ def fit_shard(
 
 
 def _limited(ranker: Any, n_threads: int) -> Any:
-    """Return the ranker with trees that use no more threads than the engine gives a task."""
+    """Return the ranker with ``n_jobs`` of at most ``n_threads``, which the engine gives a task."""
     part = make_feature_part(ranker.feature_part)
     owner = ranker if "n_jobs" in ranker.get_params(deep=False) else part
     owner.set_params(n_jobs=min(threads_of(owner.n_jobs), n_threads))
@@ -129,7 +131,10 @@ def _limited(ranker: Any, n_threads: int) -> Any:
 
 
 def _fit(task: Task, ranker: Any, frame: Any, eval_frame: Any, workers: Collective) -> int:
-    """Fit the ranker; return the number of rows of this worker."""
+    """Fit ``ranker`` in place to the rows of this worker; return how many these are.
+
+    The other arguments are as in :func:`fit_shard`; ``workers`` are those of the fit.
+    """
     columns = task.columns
     _refuse_other_versions(workers)
     reader: Any = clone(ranker)
@@ -154,7 +159,7 @@ def _fit(task: Task, ranker: Any, frame: Any, eval_frame: Any, workers: Collecti
 
 
 def _refuse_other_versions(workers: Collective) -> None:
-    """Refuse workers that may compute other numbers."""
+    """Refuse workers of different versions of treerank, xgboost or numpy."""
     versions = [treerank.__version__, version("xgboost"), np.__version__]
     first, *other_versions = workers.gather_json(versions)
     for versions in other_versions:
@@ -166,7 +171,10 @@ def _refuse_other_versions(workers: Collective) -> None:
 
 
 def _columns_of_all(workers: Collective, columns: FrameColumns, table: Any) -> Columns:
-    """Return the columns of the features, with the categories that any worker has."""
+    """Return the feature columns with all categories that occur on any worker.
+
+    ``table`` has the rows of this one.
+    """
     values = TableValues()
     values.add(table.select(columns.features), columns.categories)
     if columns.categories:
@@ -181,7 +189,10 @@ def _read(
     frame: Any,
     weights: Mapping[str, str],
 ) -> dict[str, Any] | None:
-    """Return the columns of a frame as arguments of ``training_set``, or None without rows."""
+    """Return a frame's features, labels, queries and weights as arguments of ``training_set``.
+
+    None if it has no rows. ``weights`` maps arguments to columns.
+    """
     table = nw.from_native(frame, eager_only=True)
     if len(table) == 0:
         return None
@@ -204,7 +215,11 @@ def _agreed(
     feature_columns: Columns,
     shard: dict[str, Any] | None,
 ) -> tuple[Rows, dict[str, Any]]:
-    """Return documents of the dtype of all workers, maybe none, and their other arguments."""
+    """Return ``(features, other arguments)`` of this worker's rows, alike on all workers.
+
+    ``shard`` is what :func:`_read` returns; None becomes empty arrays. Features get the dtype that
+    holds those of all workers. Refuses a frame that has no rows on any.
+    """
     dtype = None if shard is None else shard["X"].dtype.str
     dtypes = [name for name in workers.gather_json(dtype) if name is not None]
     if not dtypes:
@@ -217,12 +232,15 @@ def _agreed(
 
 
 def _checkpoint_of(task: Task, workers: Collective) -> Checkpoint | None:
-    """Return where this worker finds the trees of the fit, which the first one alone saves."""
+    """Return the task's checkpoint for this worker, None without one; only rank 0 writes to it."""
     return task.checkpoint and replace(task.checkpoint, is_writer=workers.rank == 0)
 
 
 def _check_path(workers: Collective, checkpoint: Checkpoint | None) -> None:
-    """Refuse a checkpoint that some workers do not reach: all have to go on from it."""
+    """Refuse a checkpoint in a folder that some workers do not share: all must resume from it.
+
+    Rank 0 writes a file beside it, which the others must find.
+    """
     if checkpoint is None:
         return
     mark = checkpoint.path.with_name(f"{checkpoint.path.name}.reached")
@@ -248,7 +266,10 @@ def _bytes_of(ranker: Any) -> bytes:
 
 
 def fitted_from(ranker: Any, outcomes: Sequence[Outcome]) -> Any:
-    """Return the fitted copy of a ranker; raise the error that the others follow from."""
+    """Return a ranker fitted as the workers' model; raise their error, and show their warnings.
+
+    Of several errors, the first that is not the loss of another worker is raised.
+    """
     if not outcomes:  # Spark runs no task where it knows that there are no rows
         raise ValueError("frame must have rows; got none.")
     reports = [json.loads(outcome.report) for outcome in outcomes]
@@ -273,7 +294,10 @@ def fitted_from(ranker: Any, outcomes: Sequence[Outcome]) -> Any:
 
 
 def _error_of(kind: str, text: str) -> Exception:
-    """Return an error of a worker, of its class where that is one of Python."""
+    """Return a worker's error, given the name of its class and its message.
+
+    It is a RuntimeError where the class is not one of Python or scikit-learn.
+    """
     if kind == LostWorkerError.__name__:
         return LostWorkerError()
     error_class = _class_of(kind, Exception, None)
@@ -284,6 +308,6 @@ def _error_of(kind: str, text: str) -> Exception:
 
 
 def _class_of(name: str, base: type, default: Any) -> Any:
-    """Return the class of a name, from Python or scikit-learn."""
+    """Return the subclass of ``base`` with this name in Python or scikit-learn, or ``default``."""
     candidate = getattr(builtins, name, getattr(sklearn.exceptions, name, None))
     return candidate if isinstance(candidate, type) and issubclass(candidate, base) else default

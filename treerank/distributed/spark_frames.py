@@ -39,7 +39,7 @@ OF_CATEGORIES = frozenset(["string"])
 
 
 def kinds_of(frame: Any) -> dict[str, str]:
-    """Return the types of the columns that are no numbers."""
+    """Return the type of each column that is not of numbers, by name."""
     return {name: kind for name, kind in frame.dtypes if kind not in _NUMBERS}
 
 
@@ -52,9 +52,11 @@ def fit_frames(
     client: Any,
     encrypted: bool,
 ) -> list[Outcome]:
-    """Shuffle the rows of frames to tasks, and return what all of them return.
+    """Shuffle the rows of frames to tasks by query, fit there, and return the tasks' outcomes.
 
-    Errors of Spark that follow from the death of a worker become one sentence.
+    ``eval_frame`` may be None, and ``client`` must be. ``n_workers=None`` is as many tasks as run
+    at a time. With ``encrypted``, a session that encrypts its connections is refused, since those
+    of a fit are in the clear. Errors of Spark after the death of a worker become one sentence.
     """
     if client is not None:
         raise ValueError(f"client must be None for a data frame of Spark; got {client!r}.")
@@ -78,7 +80,7 @@ def fit_frames(
 
 
 def _collected(session: Any, frame: Any) -> list[Any]:
-    """Return the rows of a frame; after Ctrl-C, end the tasks that compute them.
+    """Return the rows of a frame; on Ctrl-C, cancel the tasks that compute them.
 
     Another thread collects them. In this one, a handler of Ctrl-C could not reach the driver: a
     thread has one connection to it, which is busy until the tasks are done.
@@ -107,12 +109,15 @@ def _collected(session: Any, frame: Any) -> list[Any]:
 
 
 def _quoted(name: str) -> str:
-    """Return a name as Spark takes it, which reads dots as members of a column."""
+    """Return a column's name in backticks, since Spark reads a dot as access to a member."""
     return f"`{name.replace('`', '``')}`"
 
 
 def _numbered(frame: Any) -> Any:
-    """Return a frame with plain names: ``mapInArrow`` does not find columns with dots in theirs."""
+    """Return a frame with its columns renamed to ``column_0`` and so on.
+
+    ``mapInArrow`` does not find columns whose names have dots.
+    """
     return frame.toDF(*(f"column_{number}" for number in range(len(frame.columns))))
 
 
@@ -123,7 +128,10 @@ def _marked(frame: Any, is_held_out: bool) -> Any:
 
 
 def _n_workers(session: Any, n_workers: int | None) -> int:
-    """Return the number of tasks; refuse more than run at a time, where Spark tells how many do."""
+    """Return ``n_workers``, or if it is None the number of tasks that run at a time.
+
+    Refuses more than that; and None where Spark does not tell it, as with Spark Connect.
+    """
     slots, context = None, getattr(session, "sparkContext", None)  # Spark Connect has none
     if context is not None and session.conf.get("spark.default.parallelism", None) is None:
         per_task = int(session.conf.get("spark.task.cpus", "1"))
@@ -142,7 +150,10 @@ def _n_workers(session: Any, n_workers: int | None) -> int:
 
 
 def _refuse_encryption(session: Any, encrypted: bool) -> None:
-    """Refuse a session that encrypts, unless the user has said that a fit need not be."""
+    """Refuse a session that encrypts its connections, unless ``encrypted`` is False.
+
+    Those of a fit are not encrypted.
+    """
     for name in _ENCRYPTING if encrypted else ():
         if session.conf.get(name, "false") == "true":
             raise ValueError(
@@ -153,7 +164,7 @@ def _refuse_encryption(session: Any, encrypted: bool) -> None:
 
 
 def _death(text: str) -> RuntimeError:
-    """Return one sentence for what Spark says of a task that failed, or of a worker it has lost."""
+    """Return a one-sentence error from Spark's message on a failed task or a lost worker."""
     raised = re.search(
         r"Traceback \(most recent call last\):.*?\n(\w[\w.]*: [^\n]*)", text, re.DOTALL
     )
@@ -170,7 +181,10 @@ def _death(text: str) -> RuntimeError:
 def _fit_here(
     task: Task, n_workers: int, has_eval_set: bool, batches: Iterable[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
-    """Fit the shard of the task of Spark that runs this; yield one row, the outcome."""
+    """Fit to the rows of this Spark task; yield one row with its outcome, ``model`` and ``report``.
+
+    ``batches`` are the task's rows, with those to evaluate on among them if ``has_eval_set``.
+    """
     from pyspark import BarrierTaskContext
 
     context: Any = BarrierTaskContext.get()
@@ -197,7 +211,10 @@ def _fit_here(
 
 
 def _tables(task: Task, rows: list[pa.RecordBatch], has_eval_set: bool) -> tuple[Any, Any]:
-    """Return the training rows and the held-out rows of a task as tables."""
+    """Return ``(training rows, held-out rows)`` of a task as Arrow tables.
+
+    The latter are None without an ``eval_set``. Without any rows, both are empty tables.
+    """
     columns = task.columns
     types = {name: pa.string() for name in columns.categories}
     empty = {name: pa.array([], types.get(name, pa.float64())) for name in columns.of_training}
@@ -213,7 +230,7 @@ def _tables(task: Task, rows: list[pa.RecordBatch], has_eval_set: bool) -> tuple
 
 
 def predict_frame(ranker: Any, frame: Any, features: list[str]) -> Any:
-    """Return the frame with a column of scores."""
+    """Return the Spark frame with a further column "score"; refuse a frame that has one."""
     from pyspark.sql.types import DoubleType, StructType
 
     if "score" in frame.columns:
@@ -226,7 +243,11 @@ def predict_frame(ranker: Any, frame: Any, features: list[str]) -> Any:
 def _scored(
     ranker: Any, names: list[str], features: list[str], batches: Iterable[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
-    """Yield batches with a column of scores."""
+    """Yield each batch with a column "score".
+
+    ``names`` are the names of its columns, and ``features`` those that the ranker takes. Empty
+    batches are left out.
+    """
     for batch in batches:
         if batch.num_rows:
             table = pa.Table.from_batches([batch]).rename_columns(names)

@@ -56,7 +56,10 @@ def user_folder() -> Path | None:
 
 
 def _cache_of_system():
-    """Return the cache folder of the operating system."""
+    """Return the user's cache folder by the conventions of the system.
+
+    "" for a user without a home.
+    """
     with suppress(RuntimeError):  # a user without a home
         if sys.platform == "win32":
             return os.environ.get("LOCALAPPDATA") or str(Path.home() / "AppData" / "Local")
@@ -68,7 +71,11 @@ def _cache_of_system():
 
 @cache
 def _make_folder(parent, module, digest):
-    """Make and return the folder of a digest below ``parent``; None if it cannot be written."""
+    """Create and return the folder of one state of a module's sources.
+
+    None if it cannot be written. ``digest`` is that of the sources. A new folder removes those of
+    the module that are long unused.
+    """
     folder = parent / f"{module}-numba-{numba.__version__}-{digest}"
     is_new = not folder.is_dir()
     try:
@@ -83,7 +90,7 @@ def _make_folder(parent, module, digest):
 
 
 def remove_unused(parent: Path, module: str) -> None:
-    """Remove folders of a module that no process has used for ``DAYS`` days, as far as allowed."""
+    """Delete the folders of a module that no process has used for ``DAYS`` days; ignore errors."""
     with suppress(OSError):
         for folder in parent.glob(f"{module}-numba-*"):
             if time.time() - folder.stat().st_mtime > DAYS * 24 * 3600:
@@ -91,7 +98,7 @@ def remove_unused(parent: Path, module: str) -> None:
 
 
 def _name_of(file):
-    """Return the name of a module in this package, or of another source file."""
+    """Return the dotted name of a source file in this package, or the stem of another file."""
     path = Path(file).with_suffix("")
     is_ours = path.is_relative_to(_PACKAGE)
     return ".".join(path.relative_to(_PACKAGE).parts) if is_ours else path.name
@@ -99,7 +106,7 @@ def _name_of(file):
 
 @cache
 def _digest(files):
-    """Return a digest of source files and of all compiled functions that they import."""
+    """Return a hash of source files and of all files with compiled functions that they import."""
     found, left = set(), {*files, str(_COMPILING)}
     while left:
         file = left.pop()

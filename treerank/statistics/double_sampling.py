@@ -86,24 +86,24 @@ ones (correlation 0.63)
 
     @property
     def is_weak(self) -> bool:
-        """Whether the LLM's values correlate only weakly with people's."""
+        """Whether the correlation of the LLM's values with people's is below ``WEAK`` in size."""
         return abs(self.correlation) < WEAK
 
     @property
     def is_small(self) -> bool:
-        """Whether there are few values by people."""
+        """Whether fewer than ``FEW`` values are by people."""
         return self.n_human < FEW
 
     @property
     def smallness(self) -> str:
-        """Warning on the intervals of few values by people."""
+        """Sentence that warns of intervals from so few values by people."""
         return (
             f"Intervals of fewer than {FEW} human {self.unit} are a little too narrow where values "
             f"are skewed; there are {self.n_human}."
         )
 
     def test(self) -> PairedResult:
-        """Return the test of whether the mean, such as the mean of a difference, is 0."""
+        """Return the two-sided t-test of whether the mean is 0, such as that of a difference."""
         mean, error = self.interval.estimate, self.standard_error
         statistic = mean / error if error > 0 else np.copysign(np.inf, mean) if mean else 0.0
         p_value = 2 * stats.t.sf(abs(statistic), self.n_human - 2)
@@ -205,7 +205,7 @@ def prediction_powered(
     qid: ByRow = None,
     level: float = 0.95,
 ) -> PredictionPowered:
-    """Return the estimate of :func:`prediction_powered_mean`, without warnings."""
+    """Return the estimate of :func:`prediction_powered_mean`, without its warnings."""
     y, f = check_values("human", human), check_values("llm", llm)
     if len(y) != len(f):
         raise ValueError(
@@ -258,7 +258,12 @@ def prediction_powered(
 def regression_estimate(
     y: np.ndarray, f: np.ndarray, f_mean: np.ndarray | float, n_all: int, design_effect: float = 1.0
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the estimates, their HC3 variances and the slopes, over the last axis of y and f.
+    """Return ``(estimates, HC3 variances, slopes)`` of regression estimates of a mean.
+
+    The last axis of ``y`` and ``f`` holds the n values by people and by the LLM on the same
+    queries; other axes are separate estimates. ``f_mean`` is the LLM's mean over all ``n_all``
+    queries. ``design_effect`` scales the part of the variance that comes from having only ``n_all``
+    values; it is above 1 where these are documents of whole queries.
 
     Examples
     --------
@@ -288,7 +293,10 @@ def regression_estimate(
 
 
 def check_n_human(n: int, unit: str = "queries") -> None:
-    """Refuse too few values by people."""
+    """Refuse fewer than ``FEWEST`` values by people.
+
+    ``unit`` is what they are of, for the message.
+    """
     if n < FEWEST:
         raise ValueError(
             f"human must have values of at least {FEWEST} {unit}, whose intervals can be trusted; "
@@ -297,11 +305,13 @@ def check_n_human(n: int, unit: str = "queries") -> None:
 
 
 def _design_effect(f: np.ndarray, groups: QueryGroups, correlation: float) -> float:
-    """Return the ratio of the variances of a mean: sampling whole queries over sampling documents.
+    """Return the variance of a mean if whole queries are sampled, over that if documents are.
 
-    It is 1 + (m - 1) r for m documents per query with the intraclass correlation r. The LLM's
+    It is 1 + (m - 1) r for m documents per query with the intraclass correlation r. ``f`` are the
+    LLM's grades of documents and ``correlation`` that of the LLM's and people's grades. The LLM's
     errors make its grades less alike than people's: if errors of different documents are
-    independent, people's r is the LLM's r divided by the squared correlation of the two.
+    independent, people's r is the LLM's r divided by the squared correlation. The result lies
+    between 1 and the ratio for r = 1, which it is if either has no variance.
     """
     sizes = np.bincount(groups.codes, minlength=groups.n_queries)
     largest = float((sizes**2).sum() / sizes.sum())

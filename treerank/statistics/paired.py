@@ -61,12 +61,16 @@ class PairedResult(Shown):
 
 
 def format_p(p_value: float) -> str:
-    """Return a p-value with three decimals, or ``"< 0.001"``."""
+    """Return a p-value as text with three decimals, or ``"< 0.001"``."""
     return "< 0.001" if p_value < 0.001 else f"{p_value:.3f}"
 
 
 def check_values(name: str, values: ArrayLike) -> np.ndarray:
-    """Return a column of values as float64; NaN is allowed, too large values are refused."""
+    """Return one-dimensional values as float64.
+
+    NaN is allowed, other shapes and huge values are not. ``name`` is the argument's name in
+    messages.
+    """
     values = as_numbers(name, values)
     if values.ndim != 1:
         raise ValueError(f"{name} must be one-dimensional; got shape {values.shape}.")
@@ -75,7 +79,7 @@ def check_values(name: str, values: ArrayLike) -> np.ndarray:
 
 
 def measured(name: str, values: ArrayLike) -> np.ndarray:
-    """Return one-dimensional values without NaN."""
+    """Return one-dimensional values as float64 without NaN; ``name`` is for messages."""
     column = check_values(name, values)
     return column[~np.isnan(column)]
 

@@ -119,9 +119,10 @@ def randomization_interval(
 def _means_of_flipped(
     differences: np.ndarray, n_resamples: int, random_state: int
 ) -> tuple[np.ndarray, int]:
-    """Return the mean of the differences that each sign pattern flips, and how many flip none.
+    """Return ``(means, n_empty)``: the mean of the differences that each sign pattern flips.
 
-    The patterns are all but the one that flips nothing, or random ones.
+    ``n_empty`` counts the patterns that flip nothing, which have no mean. All patterns but the one
+    that flips nothing are taken if there are at most ``n_resamples``, else as many random ones.
     """
     n, size = len(differences), max(_BATCH // len(differences), 1)
     is_exact = n < 63 and 2**n <= n_resamples
@@ -189,7 +190,11 @@ def bootstrap_interval(
 
 
 def mean_interval(values: np.ndarray, *, level: float = 0.95, **options: Any) -> Interval:
-    """Return the bootstrap interval of a mean; of values that are all alike it has no width."""
+    """Return the bootstrap interval of a mean, of zero width if all values are equal.
+
+    ``values`` have no NaN; without any, the mean is 0. ``options`` go to
+    :func:`bootstrap_interval`.
+    """
     if len(values) < 2 or np.ptp(values) == 0:
         mean = float(values.mean()) if len(values) else 0.0
         return Interval(mean, mean, mean, level)
@@ -197,5 +202,5 @@ def mean_interval(values: np.ndarray, *, level: float = 0.95, **options: Any) ->
 
 
 def _batch(values):
-    """Return how many resamples to draw at a time."""
+    """Return how many resamples of the values to draw at a time, to bound memory."""
     return max(_BATCH // len(values), 1)

@@ -46,7 +46,7 @@ class Interval(Shown):
 
     @property
     def ends(self) -> tuple[float, float, float]:
-        """The estimate, the lower and the upper bound."""
+        """``(estimate, low, high)``."""
         return self.estimate, self.low, self.high
 
     def __str__(self) -> str:
@@ -61,10 +61,11 @@ POWER = 0.8
 
 
 def queries_needed(interval: Interval, n_queries: float) -> float:
-    """Return about how many queries a test needs to show a difference as large as observed.
+    """Return about how many queries a test needs to find a difference of the size observed.
 
-    The interval is taken to narrow by the square root of their number, and to leave out 0 in
-    80 % of samples of so many.
+    ``interval`` is that of the mean difference over ``n_queries`` queries. It is taken to narrow by
+    the square root of their number; a sample of the size returned leaves out 0 with probability 80
+    %. Infinite if the difference is 0.
 
     Examples
     --------
@@ -156,7 +157,10 @@ def corrected_interval(
 
 
 def corrected_standard_error(values: np.ndarray, test_to_train: float) -> float:
-    """Return the standard error of the mean of values from splits that overlap.
+    """Return the standard error of a mean over splits whose training sets overlap.
+
+    The variance of the n values is multiplied by 1 / n + ``test_to_train`` (Nadeau and Bengio,
+    2003).
 
     Examples
     --------
