@@ -11,9 +11,9 @@ paper.
 # %%
 # Learn five classes
 # ------------------
-# The data are made up as in the paper: the features of a class have a normal distribution, with a
-# mean and a standard deviation of its own for each of 70 features. RankNet* has a hidden layer of
-# 70 units, and five outputs.
+# The data are simulated as in the paper: in each class, each of the 70 features has a normal
+# distribution with its own mean and standard deviation. RankNet* has a hidden layer of 70 units,
+# and five outputs.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -75,7 +75,7 @@ print(f"thresholds {found.thresholds.round(2)}: {accuracy:.2f} are right, 0.20 b
 assert accuracy > 0.5
 
 # %%
-# Without the number of classes, each peak counts that is higher than chance makes one.
+# Without the number of classes, every peak counts that is too high to be due to chance.
 
 print(boundaries(ranker, X_test).positions)
 

@@ -2,7 +2,7 @@
 Comparing rankers
 =================
 
-Fit several rankers on the same splits, and test which differences are more than chance.
+Fit several rankers on the same splits, and test which differences are significant.
 """
 
 # %%

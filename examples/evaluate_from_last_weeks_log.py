@@ -6,8 +6,8 @@ An answer before any user sees the new ranker, and when not to trust it.
 """
 
 # %%
-# Last week, the old ranker sorted by one feature, with some noise, so that most documents were
-# shown now and then. The log is a table with a row for each shown document. Here users are
+# Last week, the old ranker sorted by one feature with some noise, so that most documents were shown
+# occasionally. The log is a table with a row for each document that was shown. Here users are
 # simulated: they examine position k with probability 1/k.
 
 import warnings
@@ -42,9 +42,9 @@ candidates = Items(qid[live], live)
 new = ranker.predict(X[live])
 
 # %%
-# The estimates are clicks of a session, new ranker less old ranker, with 95 % intervals. "ips" has
-# no bias where the log shows all documents. "self_normalized" varies less. An interval above 0 says
-# that the new ranker is better.
+# The estimates are clicks per session, new ranker minus old ranker, with 95 % intervals. "ips" is
+# unbiased if the log shows all documents; "self_normalized" has a lower variance. If an interval is
+# above 0, the new ranker is significantly better.
 
 found = evaluate_from_log(log, new, baseline=old[live], candidates=candidates, random_state=0)
 print("difference in clicks:", found, sep="\n")
@@ -57,7 +57,7 @@ print("better:", better)
 found.plot()
 
 # %%
-# What users would do with the new ranker, which only a simulation knows, agrees.
+# It agrees with what users would do with the new ranker, which only a simulation knows.
 
 same = {"n_sessions": 2000, "exploration": 0.0, "random_state": 1}
 clicks = [
@@ -67,8 +67,9 @@ truth = (clicks[0] - clicks[1]) / (2000 * len(np.unique(qid[live])))
 print(f"clicks of a session with the new ranker, less those with the old one: {truth:.3f}")
 
 # %%
-# A log without exploration cannot tell: documents that the old ranker never showed have no clicks.
-# A warning says so, and "overlap" is the share of the new ranking that the log knows.
+# Without exploration, a log cannot answer the question: documents that the old ranker never showed
+# have no clicks. A warning says so, and "overlap" is the share of the new ranking that the log
+# covers.
 
 fixed = simulate_clicks(y[live], qid[live], old[live], n_sessions=50, exploration=0, random_state=0)
 rows = Items(qid[live], np.arange(len(live)))

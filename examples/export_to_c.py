@@ -11,7 +11,7 @@ bit.
 # %%
 # Export
 # ------
-# C computes as the ranker does, so no documents need to be checked.
+# C computes in double precision, as the ranker does, so there is no need to check documents.
 
 import ctypes
 import shutil

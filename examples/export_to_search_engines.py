@@ -11,7 +11,7 @@ scores documents as the engine would, and refuses a model that the engine would 
 # %%
 # Export with a check
 # -------------------
-# Thresholds are moved to numbers with which the engine decides as the ranker does.
+# Thresholds are moved to numbers at which the engine makes the same decisions as the ranker.
 
 import json
 import tempfile
@@ -35,9 +35,9 @@ for engine in ("opensearch", "solr"):
 # %%
 # Features and upload
 # -------------------
-# With a name, the file is the whole request, which ``curl --json @shop.json`` sends to the path
-# that is printed. A draft of the features has the names of the model: replace the templates by
-# your queries.
+# With a name, the file is the complete request body, ready for ``curl --json @shop.json`` and the
+# printed path. The draft of the feature set has the names of the model's features: replace its
+# templates by your queries.
 
 for engine in ("opensearch", "elasticsearch", "solr"):
     file = folder / f"{engine}_shop.json"

@@ -2,8 +2,8 @@
 From the search engine and back
 ===============================
 
-The whole way of a ranker in a shop: log features in the search engine, judge, learn, upload, learn
-from clicks, ask the users, refresh.
+The full cycle of a ranker in a shop: log features in the search engine, judge, train, upload, learn
+from clicks, compare with users, refresh.
 
 Here SQLite's full-text search stands for the search engine, with its answers in the form of the
 learning-to-rank plugin of OpenSearch and Elasticsearch.
@@ -14,8 +14,8 @@ learning-to-rank plugin of OpenSearch and Elasticsearch.
 # %%
 # A small search engine
 # ---------------------
-# Products have a title, a text, a price and sales. What searchers want is known to the simulation
-# alone: words in the title count more than in the text, and much sold products are liked.
+# Products have a title, a text, a price and sales. Only the simulation knows what users want: words
+# in the title count more than words in the text, and best-selling products are preferred.
 
 import json
 import sqlite3
@@ -47,8 +47,8 @@ rows = zip(products, titles, texts, strict=True)
 _ = engine.executemany("INSERT INTO shop VALUES (?, ?, ?)", rows)
 
 # %%
-# A search returns the best 30 by BM25, each with its features in ``_ltrlog``. A feature whose query
-# does not match has no value there.
+# A search returns the top 30 by BM25, each with its features in ``_ltrlog``. A feature has no value
+# there if its query does not match.
 
 
 def search(query):
@@ -75,8 +75,8 @@ print(json.dumps(answers[queries[0]]["hits"]["hits"][0]))
 # %%
 # Judgments and features
 # ----------------------
-# Judges have graded the first 100 queries in a CSV. ``read_feature_log`` joins both, and says what
-# is in one of them alone.
+# Judges have graded the first 100 queries in a CSV file. ``read_feature_log`` joins both, and reports
+# what is in only one of them.
 
 
 def wanted(query, product, sold=0.4):
@@ -103,8 +103,8 @@ print(log.X.column_names, len(log.y), "documents; not judged:", log.unjoined()["
 # %%
 # Learn, and upload
 # -----------------
-# The file is the request that makes the model, and ``write_feature_set`` drafts the set of features
-# which it needs. The export has scored the check as the plugin would.
+# The file is the request that creates the model, and ``write_feature_set`` drafts the feature set
+# that it needs. The export has scored the documents of ``check`` as the plugin would.
 
 ranker = TreeDirectRanker(random_state=0).fit(*log)
 report = export(ranker, folder / "shop.json", format="opensearch", check=log.X, name="shop")
@@ -112,8 +112,8 @@ write_feature_set(ranker, folder / "features.json", format="opensearch", name="s
 print(report)
 
 # %%
-# The plugin walks through the trees of this file for each document; so does this function. The
-# order of all lists is that of the ranker.
+# For each document, the plugin evaluates the trees of this file, and so does this function. It
+# orders all lists as the ranker does.
 
 
 def plugin_score(features):
@@ -173,7 +173,7 @@ clicked = TreeDirectRanker(random_state=0).fit(data)
 print("looked at:", clicked.propensities_[:5].round(2))
 
 # %%
-# Ask the users which of the two they prefer: mix their lists, and count clicks on the documents of
+# Which of the two do users prefer? Interleave their lists, and count the clicks on the documents of
 # each.
 
 clicks = []
@@ -191,8 +191,8 @@ print(interleaving_preference(*np.transpose(clicks)))
 # %%
 # When tastes change
 # ------------------
-# Months later, users care less for what sells much. ``refresh`` lets the old trees learn from new
-# judgments, and returns the new ranker only if it is no worse on queries that were left out.
+# Months later, users care less about best sellers. ``refresh`` refits the old trees to new
+# judgments, and returns the new ranker only if it is not worse on queries that were left out.
 
 fresh = read_feature_log({query: answers[query] for query in dict.fromkeys(queries[100:])})
 new = [grades(query, sold=0.1)[each] for query, each in zip(fresh.qid, fresh.doc_ids, strict=True)]

@@ -2,11 +2,11 @@
 Hybrid search: how far to trust each retriever
 ==============================================
 
-BM25, vectors and a cross-encoder each return a list. Judged queries tell how to join them, and the
-weights go to the search engine.
+BM25, vectors and a cross-encoder each return a list. A ranker learns from judged queries how to
+combine them, and the weights go to the search engine.
 
-The retrievers are small but real: BM25 of SQLite's full-text search, and vectors of topics. The
-cross-encoder is the relevance of the simulation with noise.
+The retrievers are small but real: BM25 of SQLite's full-text search, and topic vectors. The
+cross-encoder is simulated: the true relevance plus noise.
 """
 
 # sphinx_gallery_thumbnail_path = "generated/diagrams/hybrid.svg"
@@ -14,8 +14,8 @@ cross-encoder is the relevance of the simulation with noise.
 # %%
 # Three retrievers
 # ----------------
-# A product belongs to a topic, whose words stand in its text. A search has words of its topic, but
-# not always those of the product: then only vectors find it.
+# A product belongs to a topic, and its text has words of this topic. A search has words of its
+# topic, too, but not always those of the product: then only vectors find it.
 
 import sqlite3
 import tempfile
@@ -60,8 +60,8 @@ def by_vectors(vector):
 
 
 # %%
-# Each search asks both. The cross-encoder reads the candidates of both, and returns logits, which
-# become probabilities: no score of a search engine is negative.
+# Each search queries both. The cross-encoder scores the candidates of both. It returns logits,
+# which become probabilities, because scores of search engines cannot be negative.
 
 runs, judgments = {"bm25": {}, "dense": {}, "cross": {}}, {}
 for number in range(300):
@@ -83,7 +83,7 @@ for number in range(300):
 # %%
 # Which fusion ranks best?
 # ------------------------
-# One table of candidates, with each score raw, normalized and as a reciprocal rank. A column alone
+# The table of candidates has each score raw, normalized and as a reciprocal rank. A single column
 # is a baseline.
 
 data = read_runs(runs, judgments)
@@ -101,9 +101,9 @@ print(comparison.difference("ndcg@10", "trees and linear model", "reciprocal ran
 # %%
 # Weights for the search engine
 # -----------------------------
-# OpenSearch adds weighted min-max scores. A linear model of the columns that it computes itself
-# learns the weights, none of them negative, and the export emulates its hybrid query for the
-# candidates of each search.
+# OpenSearch adds up weighted min-max scores. A linear model of the columns as OpenSearch computes
+# them learns the weights, none of which may be negative. The export emulates the hybrid query for
+# the candidates of each search.
 
 folder = Path(tempfile.mkdtemp())
 served = read_runs(runs, judgments, engine="opensearch")

@@ -3,14 +3,14 @@ Kernel RankNet and kernel PRank
 ===============================
 
 The RankNet paper asks whether its ideas can be extended to kernels, and answers with two equations.
-Here they are a model of one's own under the head of a ranker, and the kernel perceptron that the
-paper compares with is a pipeline of scikit-learn.
+Here they become a custom model under the head of a ranker, and the kernel perceptron that the paper
+compares with becomes a pipeline of scikit-learn.
 """
 
 # %%
 # Data that no linear model ranks
 # -------------------------------
-# A document is the better the nearer it is to the center of its query's features.
+# The nearer a document is to the center of its query's features, the better it is.
 
 import numpy as np
 from scipy.optimize import minimize

@@ -38,8 +38,9 @@ ax.plot(position, 1 / position, linestyle="--", color="gray")
 ax.set_title("Position bias: estimated (blue) and true (dashed)")
 
 # %%
-# Is it better than the old one? The log of other queries answers before any user sees it. It needs
-# sessions in which the old ranker explores: all documents must be shown now and then.
+# Is it better than the old one? The log of other queries can answer this before any user sees the
+# new ranker. It needs sessions in which the old ranker explores, so that every document is shown
+# occasionally.
 
 shown = {"n_sessions": 200, "exploration": 1.0, "random_state": 1}
 other = simulate_clicks(y[test], qid[test], old[test], **shown)

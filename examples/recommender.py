@@ -2,8 +2,8 @@
 The second stage of a recommender
 =================================
 
-Two retrievers propose items to each user, and a ranker orders them. Features know the past only,
-weeks are cut in time, and the figure that counts is the share of all purchases that is found.
+Two retrievers propose items for each user, and a ranker orders them. Features use only the past,
+weeks are split by time, and what counts is the share of all purchases in the top ten.
 """
 
 # sphinx_gallery_thumbnail_path = "generated/diagrams/hybrid.svg"
@@ -11,7 +11,7 @@ weeks are cut in time, and the figure that counts is the share of all purchases 
 # %%
 # A log of purchases
 # ------------------
-# Made-up users have a taste, a share of each kind of item, and a budget.
+# Simulated users have a taste (a share for each category of items) and a budget.
 
 import numpy as np
 import pandas as pd
@@ -39,8 +39,8 @@ items = pd.DataFrame({"item": range(n_items), "kind": kind, "price": price})
 # %%
 # Candidates of two retrievers
 # ----------------------------
-# Items that sold best in the last two weeks, and items that were bought by those who bought what
-# the user has. An item that one of them did not find has no score there: a missing value.
+# The best sellers of the last two weeks, and items bought by other users who bought the same
+# items as this user. If one of the two did not find an item, its score there is missing.
 
 
 def candidates(past, users):
@@ -61,9 +61,9 @@ def candidates(past, users):
 # %%
 # Features of the past only
 # -------------------------
-# ``table(week)`` stands on the morning of that week: candidates and features come from ``past``
-# alone, and the week itself gives nothing but labels. Every candidate that was not bought is a
-# negative.
+# ``table(week)`` is computed as on the morning of that week: candidates and features come from
+# ``past`` alone, and the week itself provides only the labels. Every candidate that was not
+# bought is a negative.
 
 
 def table(week, history=None):
@@ -93,8 +93,8 @@ ranker.fit(train, "bought", query, eval_set=(valid, "bought", query))
 # %%
 # Recall of all purchases
 # -----------------------
-# ``recall@10`` divides by what the retrievers have found, and leaves users out for whom they found
-# nothing. ``n_relevant`` counts all purchases.
+# ``recall@10`` divides by the number of purchases among the candidates, and leaves out users for
+# whom none was retrieved. ``n_relevant`` counts all purchases.
 
 n_bought = log.groupby(["user", "week"]).size()
 of_all = Recall(10, n_relevant=n_bought)
@@ -112,8 +112,8 @@ assert best > max(rankers[name].score(test, "bought", query) for name in ("popul
 # %%
 # What a leak looks like
 # ----------------------
-# A share of each kind over the whole log knows the purchases of the week. Offline all is well; the
-# same model, served the features that exist on the day, has gained nothing.
+# Category shares over the whole log include the purchases of the week itself. Offline, the model
+# looks much better; served with the features that exist on the day, it has gained nothing.
 
 leaky = pd.concat([table(week, history=log) for week in range(4, 9)])
 leaking = TreeDirectRanker(["lightgbm", "linear"], random_state=0)
