@@ -75,8 +75,8 @@ print(json.dumps(answers[queries[0]]["hits"]["hits"][0]))
 # %%
 # Judgments and features
 # ----------------------
-# Judges have graded the first 100 queries in a CSV file. ``read_feature_log`` joins both, and reports
-# what is in only one of them.
+# Judges have graded the first 100 queries in a CSV file. ``read_feature_log`` joins both, and
+# reports what is in only one of them.
 
 
 def wanted(query, product, sold=0.4):
