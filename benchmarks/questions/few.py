@@ -234,7 +234,8 @@ def section(rows):
                 for (name, _), value in leads[pair].items()
                 if (name in SYNTHETIC) == (kind == "synthetic")
             ]
-            if not chosen:
+            n_cells = sum((name in SYNTHETIC) == (kind == "synthetic") for name, _ in over)
+            if not chosen or len(chosen) < n_cells:  # a mean over some cells would mislead
                 continue
             found = summary[kind, pair] = pooled(chosen)
             body.append(
