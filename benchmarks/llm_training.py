@@ -31,7 +31,7 @@ def scores_by_way(name, pool, test, grades, judged, llm, seed):
     """Return the scores of the test queries by each way to use both kinds of labels."""
     people = pool.take(judged)
     X, y, qid = people.X, people.y, people.qid
-    trees, linear = TreeDirectRanker(random_state=seed), TreeDirectRanker("linear")
+    trees, linear = TreeDirectRanker("lightgbm", random_state=seed), TreeDirectRanker("linear")
     scores = {
         "LLM alone": llm.predict(test.X),
         "people alone": trees.fit(X, y, qid).predict(test.X),

@@ -57,7 +57,7 @@ def rankers():
         "linear model, min-max": (TreeDirectRanker("linear"), ("min_max",)),
         "linear model, reciprocal ranks": (TreeDirectRanker("linear"), ("reciprocal_rank",)),
         "linear model, raw and min-max": (TreeDirectRanker("linear"), both),
-        "trees, raw and min-max": (TreeDirectRanker(), both),
+        "trees, raw and min-max": (TreeDirectRanker("lightgbm"), both),
         "monotone trees, raw and min-max": (TreeDirectRanker(monotone), both),
         BLEND: (TreeDirectRanker(["lightgbm", "linear"]), both),
         ALL_COLUMNS: (
