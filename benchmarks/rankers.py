@@ -8,6 +8,7 @@ NDCG@10. Without one, nothing but the number of threads and the seed is set.
 import numpy as np
 
 from treerank import HistogramTrees, LightGBMTrees, TreeDirectRanker, XGBoostTrees
+from treerank.rankers.tree_direct_ranker import adds_second_loss, trees_for_few
 
 
 def sorted_by_query(X, y, qid):
@@ -23,6 +24,14 @@ def _on(part):
         return ranker.fit(*train, eval_set=validation).predict
 
     return fit
+
+
+def _default(train, validation, seed):
+    """Fit ``TreeDirectRanker()``, whose feature part follows from the data, on one thread."""
+    ranker, n_queries = TreeDirectRanker(random_state=seed), len(np.unique(train[2]))
+    is_few = validation is None and adds_second_loss(ranker, n_queries)
+    part = trees_for_few(n_queries, n_jobs=1) if is_few else LightGBMTrees(n_jobs=1)
+    return ranker.set_params(feature_part=part).fit(*train, eval_set=validation).predict
 
 
 def _best(train, validation, seed):
@@ -92,7 +101,7 @@ def _catboost(train, validation, seed):
 
 DEFAULT, BEST = "TreeDirectRanker()", "TreeDirectRanker.best()"
 OURS = {
-    DEFAULT: _on(LightGBMTrees),
+    DEFAULT: _default,
     'TreeDirectRanker("xgboost")': _on(XGBoostTrees),
     'TreeDirectRanker("histogram")': _on(HistogramTrees),
     BEST: _best,

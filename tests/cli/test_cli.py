@@ -15,6 +15,7 @@ from treerank import HistogramTrees, LightGBMTrees, get_metric
 from treerank.cli.app import COMMANDS, EXIT_CODES, INSTEAD, function_of
 from treerank.datasets import read_letor, write_letor, write_parquet
 from treerank.feature_parts.registry import make_feature_part
+from treerank.rankers.tree_direct_ranker import trees_for_few
 
 pytestmark = pytest.mark.slow
 
@@ -95,6 +96,26 @@ def test_sizes_are_found_from_the_data_and_told_in_one_line(files, tmp_path):
     sizes = treerank.load(tmp_path / "m").feature_part_
     (line,) = [line for line in result.stderr.splitlines() if "found from" in line]
     assert line.startswith(f"  {sizes.n_estimators_} trees of {sizes.num_leaves_} leaves, rate ")
+
+
+def test_few_queries_get_trees_of_two_losses_on_any_number_of_threads(tmp_path):
+    X, y, qid = treerank.make_web_search(30, documents_per_query=10, n_features=4, random_state=0)
+    data, names = tmp_path / "few.txt", ("all", "one", "plain", "stopped")
+    write_letor(data, X, y, qid)
+    options = [[], ["--n-jobs", 1], ["--feature-part", "lightgbm"], ["--valid", 0.2]]
+    said = [
+        run("fit", data, "-m", tmp_path / name, *more).stderr
+        for name, more in zip(names, options, strict=True)
+    ]
+    assert ["30 queries are few: trees of" in text for text in said] == [True, True, False, False]
+    assert ["fitted 2 parts" in text for text in said] == [True, True, False, False]
+    models = [treerank.load(tmp_path / name) for name in names]
+    kinds = [type(model.feature_part_).__name__ for model in models]
+    assert kinds == ["Ensemble", "Ensemble", "LightGBMTrees", "LightGBMTrees"]
+    np.testing.assert_array_equal(models[0].predict(X), models[1].predict(X))
+    expected = trees_for_few(30).set_params(random_state=0)
+    expected = treerank.TreeDirectRanker(expected, random_state=0).fit(*read_letor(data))
+    np.testing.assert_array_equal(models[0].predict(X), expected.predict(X))
 
 
 def test_best_fits_the_best_ranker(files, tmp_path):

@@ -152,7 +152,9 @@ def test_without_time_there_is_one_fit_to_all_queries_with_the_shares_as_weights
     assert [each.n_left_out_ for each in (part, whole, *loaded)] == [4, 0, 4, 0]
     alone = [fit.transform(X)[:, 0] for fit in whole.bags_[0]]
     np.testing.assert_array_equal(part.transform(X).T, alone)
-    np.testing.assert_allclose(part.head_weight_ * np.std(alone, axis=1), [1.0, 0.5])
+    spread = np.std(alone, axis=1)
+    expected = np.array([2, 1]) / 3 * ((2 * spread[0] + spread[1]) / 3)
+    np.testing.assert_allclose(part.head_weight_ * spread, expected)
 
 
 @pytest.mark.parametrize("shares", [None, [1.0, 0.5]])
@@ -164,7 +166,8 @@ def test_without_bags_parts_are_fitted_once_to_all_queries_with_the_shares_as_we
     alone = [clone(part.bags_[0][0]).fit(X, squares), LinearModel().fit(X, OBJECTIVE)]
     scores = np.hstack([each.transform(X) for each in alone])
     np.testing.assert_allclose(part.transform(X), scores, rtol=1e-12)
-    np.testing.assert_allclose(part.head_weight_ * scores.std(axis=0), shares or [1.0, 1.0])
+    spread, weight = scores.std(axis=0), np.array(shares or [1.0, 1.0])
+    np.testing.assert_allclose(part.head_weight_ * spread, weight / weight.sum() * spread[1])
     assert (len(part.bags_), part.n_left_out_) == (1, 0)
     rows = np.random.default_rng(0).permutation(len(X))
     first, second = (

@@ -11,7 +11,9 @@ from treerank.cli import options as shared
 from treerank.cli.console import Reporter, Step
 from treerank.cli.memory import Memory, in_batches
 from treerank.datasets.formats import PARQUET, format_names, format_of
+from treerank.documents.queries import QueryGroups
 from treerank.feature_parts.base import traits_of
+from treerank.feature_parts.ensemble import Ensemble
 from treerank.feature_parts.registry import make_feature_part
 from treerank.objectives.factory import LOSSES
 from treerank.objectives.pairs.weights import PAIR_WEIGHTS
@@ -19,10 +21,14 @@ from treerank.parameters import check_parameters
 from treerank.progress import listening
 from treerank.rankers.direct_ranker import objective_for_labels
 from treerank.rankers.model_file import save
-from treerank.rankers.tree_direct_ranker import TreeDirectRanker
+from treerank.rankers.tree_direct_ranker import (
+    TreeDirectRanker,
+    adds_second_loss,
+    trees_for_few,
+)
 
 #: Feature parts of leaves; networks and linear models are for Python.
-_TREES = ("lightgbm", "xgboost", "histogram", "streaming")
+_TREES = ("auto", "lightgbm", "xgboost", "histogram", "streaming")
 _DEFAULTS = TreeDirectRanker().get_params(deep=False)
 _FOUND = "By default chosen from the numbers of documents, queries and features."
 _HELP = {
@@ -129,10 +135,15 @@ def fit(
         clicks["position"] = shared.column_of(train, position, "position")
     data, held_out = _read(reporter, train, valid, memory, **reading)
     eval_set = held_out if share is None else share
+    is_auto = not (best or has_settings or position) and eval_set is None
+    n_judged = _n_judged(data) if is_auto else 0
     doing = "fitting an ensemble" if best else "growing trees"
     with reporter.step(doing, brief=False) as step, listening(step, reporter.tell):
+        if adds_second_loss(ranker, n_judged):
+            part = trees_for_few(n_judged, n_jobs).set_params(random_state=random_state)
+            ranker.set_params(feature_part=part)
         ranker.fit(*(data if memory is None else [data]), eval_set=eval_set, **clicks)
-        _tell_of_fit(step, ranker, best)
+        _tell_of_fit(step, ranker)
     if ranker.propensities_ is not None:
         reporter.tell(_bias_of(ranker.propensities_))
     roles = {"label": "label", "query": "query"} | columns
@@ -140,11 +151,18 @@ def fit(
     reporter.say(f"wrote {model}")
 
 
-def _tell_of_fit(step: Step, ranker: TreeDirectRanker, best: bool) -> None:
+def _n_judged(data: Any) -> int:
+    """Return the number of queries with a label, of rows that are in memory."""
+    codes = QueryGroups.from_qid(data.qid, len(data.y)).codes
+    return len(np.unique(codes[~np.isnan(data.y)]))
+
+
+def _tell_of_fit(step: Step, ranker: TreeDirectRanker) -> None:
     """Say how many trees were grown, and why fewer than were to be."""
     part: Any = ranker.feature_part_
-    if best:
-        step.done = f"fitted {part.n_refits} times {len(part.parts)} parts"
+    if isinstance(ranker.feature_part, Ensemble):
+        times = f"{part.n_refits} times " * (part.n_refits > 1)
+        step.done = f"fitted {times}{len(part.parts)} parts"
         return
     n_trees, n_asked = part.best_iteration_, part.n_estimators_
     step.done = f"fitted {shared.counted(n_trees, 'tree')}"

@@ -88,7 +88,8 @@ class Ensemble(PartList):
         Number of fits of each part. The queries are divided into this number of shares, and each
         fit leaves out one of them. The time of ``fit`` and of ``transform`` is proportional to it.
         With 0 no query is left out: ``n_refits`` fits of each part are all, and ``shares`` are the
-        weights, by default equal ones.
+        weights, by default equal ones. The sum is a weighted mean of scores that are brought to
+        the spread of the parts that are fitted to the loss of the ranker.
     losses : sequence of str, loss or None, default=None
         Loss of each part, one without pairs, such as "half_squared_error"; None is the loss of the
         ranker. The weights of the parts are fitted to the loss of the ranker. If the ranker has an
@@ -296,10 +297,23 @@ class Ensemble(PartList):
         scale, shares = np.where(self.spread_ > 0, self.spread_, 1), self._per_part("shares")
         if objective is None:
             weight = np.array(shares or [1.0] * len(scale), dtype=np.float64)
+            weight *= self._spread_for_loss(weight) / weight.sum()
         else:
             weight = fit_member_weights(scores / scale, objective, shares)
         # If no part gets a weight, as with two queries, all get the same.
         self.head_weight_ = (weight if weight.any() else np.ones_like(weight)) / scale
+
+    def _spread_for_loss(self, weight: np.ndarray) -> float:
+        """Return the mean spread of the parts that have the ranker's loss, or of all without one.
+
+        The margins of such parts are those that the loss takes, for probabilities of pairs.
+        """
+        losses = self._per_part("losses") or [None] * len(weight)
+        has_loss = np.array([loss is None for loss in losses])
+        counted = has_loss if self.spread_[has_loss].any() else self.spread_ > 0
+        if not counted.any():  # all scores are equal
+            return 1.0
+        return float(np.average(self.spread_[counted], weights=weight[counted]))
 
 
 class _Clock:

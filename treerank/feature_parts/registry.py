@@ -27,6 +27,8 @@ FEATURE_PARTS = {
     "soft_trees": "treerank.feature_parts.networks.soft_tree_part:SoftTrees",
 }
 
+#: Leaves the choice to the ranker and its data; where there is no choice, it is LightGBM's trees.
+AUTO = "auto"
 #: The same by the name of the class, for model files.
 FEATURE_PART_CLASSES = {path.partition(":")[2]: path for path in FEATURE_PARTS.values()} | {
     "RefitTrees": "treerank.feature_parts.refit:RefitTrees",
@@ -109,10 +111,22 @@ def _instead_of(candidate: Any) -> str:
     return closest(candidate, FEATURE_PARTS)
 
 
+def is_auto(feature_part: Any) -> bool:
+    """Tell whether a ranker chooses its feature part from the data.
+
+    Examples
+    --------
+    >>> is_auto("auto"), is_auto("lightgbm")
+    (True, False)
+    """
+    return isinstance(feature_part, str) and feature_part == AUTO
+
+
 def make_feature_part(feature_part: Any) -> Any:
     """Return a new feature part of a name; an instance is copied, unfitted; a list is an ensemble.
 
-    A transformer of scikit-learn becomes a feature part, too.
+    A transformer of scikit-learn becomes a feature part, too. "auto" is "lightgbm", from which a
+    ranker may deviate once it has seen the data.
 
     Examples
     --------
@@ -122,6 +136,8 @@ def make_feature_part(feature_part: Any) -> Any:
     if isinstance(feature_part, list | tuple) and feature_part:
         parts = [make_feature_part(part) for part in feature_part]
         return feature_part_class("ensemble")(parts)
+    if is_auto(feature_part):
+        return feature_part_class("lightgbm")()
     if isinstance(feature_part, str) and feature_part in FEATURE_PARTS:
         return feature_part_class(feature_part)()
     if _is_part(feature_part):
@@ -130,8 +146,8 @@ def make_feature_part(feature_part: Any) -> Any:
         return load_object(_OVER_TRANSFORMERS)(copy_of(feature_part))
     raise ValueError(
         "feature_part must have fit(X, objective, validation=None) and transform(X), or be a "
-        f"transformer of scikit-learn, a list of parts or one of {sorted(FEATURE_PARTS)}; got "
-        f"{quote(feature_part)}.{_instead_of(feature_part)}"
+        f"transformer of scikit-learn, a list of parts or one of {sorted([AUTO, *FEATURE_PARTS])}; "
+        f"got {quote(feature_part)}.{_instead_of(feature_part)}"
     )
 
 

@@ -37,7 +37,7 @@ from treerank.feature_parts.base import (
     takes_validation,
     traits_of,
 )
-from treerank.feature_parts.registry import make_feature_part, reads_sparse
+from treerank.feature_parts.registry import is_auto, make_feature_part, reads_sparse
 from treerank.files.states import count, history, optional
 from treerank.objectives.base import Objective
 from treerank.objectives.factory import Loss, get_loss
@@ -192,7 +192,8 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
         return importances_of(self.feature_part_)
 
     def _learn(self, data: TrainingSet, held_out: EvalSet | None, seed: int) -> None:
-        objective, part = self._make_objective(data, seed), self._part_to_fit(seed)
+        objective = self._make_objective(data, seed)
+        part = self._part_to_fit(self._part_for(data, held_out), seed)
         if held_out is not None and not takes_validation(part):
             raise ValueError(
                 f"eval_set must be None for feature_part={quote(part)}, whose fit takes no "
@@ -283,9 +284,10 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
                 f"warm_start must be False for feature_part={quote(part)}, whose fits start anew."
             )
         if self._continues() and type(part) is not type(self.feature_part_):
+            shown = self.feature_part if is_auto(self.feature_part) else part
             raise ValueError(
                 f"feature_part must stay {type(self.feature_part_).__name__} with warm_start=True; "
-                f"got {quote(part)}. warm_start=False fits it anew."
+                f"got {quote(shown)}. warm_start=False fits it anew."
             )
 
     def _make_objective(self, data: TrainingSet, seed: int) -> Objective:
@@ -311,9 +313,13 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
         settings |= {name: automatic[name] for name in AUTO_FOR_PAIRS if settings[name] == "auto"}
         return objective_of(data, seed, loss=self.loss, **settings)
 
-    def _part_to_fit(self, seed: int) -> Any:
+    def _part_for(self, data: TrainingSet, held_out: EvalSet | None) -> Any:
+        """Return the feature part to fit a copy of: the parameter, unless the data decide."""
+        return self.feature_part
+
+    def _part_to_fit(self, feature_part: Any, seed: int) -> Any:
         """Return a new feature part with a seed, or the fitted one with the present parameters."""
-        part = make_feature_part(self.feature_part)
+        part = make_feature_part(feature_part)
         if params_of(part).get("random_state", 0) is None:
             part.set_params(random_state=seed)
         if not self._continues():

@@ -10,15 +10,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal, Self
 
+from treerank.documents.eval_set import EvalSet
+from treerank.documents.training_set import TrainingSet
 from treerank.feature_parts.base import FeaturePart
 from treerank.feature_parts.engine_words import answers_engine_words
-from treerank.feature_parts.registry import feature_part_class
+from treerank.feature_parts.registry import AUTO, feature_part_class, is_auto
 from treerank.metrics.registry import AnyMetric
 from treerank.objectives.factory import Loss
 from treerank.objectives.pairs.rules import PairRule
 from treerank.objectives.pairs.settings import Gain, Normalization
 from treerank.objectives.pairs.weights import Weight
 from treerank.parameters import Finite, NotNegative, Positive, Seed, Size
+from treerank.progress import say
 from treerank.rankers.click_training import Clicks
 from treerank.rankers.direct_ranker import DirectRanker
 from treerank.rankers.head import Tau
@@ -42,8 +45,9 @@ class TreeDirectRanker(DirectRanker):
 
     Parameters
     ----------
-    feature_part : str, feature part or list of them, default="lightgbm"
-        Function from documents to numbers. One of "lightgbm", "xgboost", "histogram",
+    feature_part : str, feature part or list of them, default="auto"
+        Function from documents to numbers. "auto" is "lightgbm", boosted trees, except for few
+        judged queries, see Notes. One of "lightgbm", "xgboost", "histogram",
         "streaming", "linear", "ensemble", "stages", "mlp", "polynomial" and
         "soft_trees", or an instance with its own parameters, such as
         ``LightGBMTrees(n_estimators=500)``, of which a copy is fitted. Or a model of your
@@ -105,6 +109,15 @@ class TreeDirectRanker(DirectRanker):
         Seed of the random numbers of the objective, and of the feature part if it has no seed of
         its own.
 
+    Notes
+    -----
+    With 25 to 100 judged queries, ``feature_part="auto"`` fits a second sum of trees, to the labels
+    by squared error, and adds it with half the weight: ``feature_part_`` is then an
+    :class:`~treerank.feature_parts.ensemble.Ensemble`. This ranks better there and takes twice the
+    time. It applies to the defaults of ``loss``, ``weight``, ``pairs`` and ``gain``, and to fits
+    with a single label and without ``eval_set``, ``given_pairs``, ``position`` and ``warm_start``;
+    any other fit is that of "lightgbm". A feature part that you choose is never changed.
+
     References
     ----------
     Köppel et al. (2025), Pairwise learning to rank by neural networks revisited. Machine Learning
@@ -123,7 +136,7 @@ class TreeDirectRanker(DirectRanker):
     array([ True])
     """
 
-    feature_part: str | FeaturePart | Sequence[str | FeaturePart] = "lightgbm"
+    feature_part: str | FeaturePart | Sequence[str | FeaturePart] = AUTO
     _: KW_ONLY
     loss: Loss = "logistic"
     weight: Literal["auto"] | Weight | None = "auto"
@@ -176,3 +189,61 @@ class TreeDirectRanker(DirectRanker):
             time=time,
         )
         return cls(part, **settings)
+
+    def _part_for(self, data: TrainingSet, held_out: EvalSet | None) -> Any:
+        """Return the feature part: with few judged queries, "auto" is trees of two losses."""
+        has_more = held_out is not None or data.documents.is_shard or self.warm_start
+        has_more |= any(
+            given is not None for given in (data.pairs, data.labels, self.propensities_)
+        )
+        is_few = adds_second_loss(self, data.n_queries)
+        if not is_auto(self.feature_part) or has_more or not is_few:
+            return self.feature_part
+        return trees_for_few(data.n_queries)
+
+
+#: Numbers of judged queries for which "auto" adds trees of a second loss: those that were measured,
+#: see ``python -m benchmarks few``.
+_FEW_QUERIES = range(25, 101)
+#: Parameters that say what is learned, and the values that were measured: the defaults.
+_MEASURED: dict[str, tuple[str | None, ...]] = {
+    "loss": ("logistic",),
+    "weight": ("auto", "ndcg"),
+    "pairs": ("all", None),
+    "gain": ("exponential",),
+}
+
+
+def adds_second_loss(ranker: TreeDirectRanker, n_queries: int) -> bool:
+    """Tell whether trees of a second loss help a ranker that learns from few judged queries.
+
+    Examples
+    --------
+    >>> [adds_second_loss(TreeDirectRanker(), n_queries) for n_queries in (24, 25, 100, 101)]
+    [False, True, True, False]
+    >>> adds_second_loss(TreeDirectRanker(loss="listnet"), 50)
+    False
+    """
+    chosen = {name: getattr(ranker, name) for name in _MEASURED}
+    return n_queries in _FEW_QUERIES and all(
+        isinstance(value, str | None) and value in _MEASURED[name] for name, value in chosen.items()
+    )
+
+
+def trees_for_few(n_queries: int, n_jobs: int | None = None) -> Any:
+    """Return trees of the ranker's loss, to which trees of squared error are added, and say so.
+
+    Examples
+    --------
+    >>> trees_for_few(50).losses
+    [None, 'half_squared_error']
+    """
+    say(
+        f"{n_queries} queries are few: trees of the ranker's loss and of squared error are added; "
+        "the feature part 'lightgbm' is the former alone"
+    )
+    trees = feature_part_class("lightgbm")(n_jobs=n_jobs)
+    losses = [None, "half_squared_error"]
+    return feature_part_class("ensemble")(
+        [trees, trees], losses=losses, shares=[1.0, 0.5], n_bags=0, n_refits=1
+    )
