@@ -42,7 +42,7 @@ Y, QID = np.array([0.0, 1, 2, 0]), np.array([0, 0, 1, 1])
         (Y, {"given_pairs": np.ones((1, 5))}, r"must have the columns.*got shape \(1, 5\)"),
         (Y, {"random_state": 0.5}, r"random_state must be a whole number.*got 0\.5"),
         (Y, {"random_state": -1}, "random_state must be a whole number.*got -1"),
-        ([0, np.nan, 1], {}, "y must be finite; got nan in row 1"),
+        ([0, np.nan, 1], {}, r"y must be finite; got nan in row 1. Leave documents out"),
         ([0, np.inf, 1], {"loss": "listnet"}, "y must be finite; got inf in row 1"),
         ([0, -1], {"weight": "ndcg"}, "y must not be negative where it has a gain, as in .*-1.0"),
         ([0, -1], {"weight": "label"}, "y must not be negative for weight='label'; got -1.0"),

@@ -36,10 +36,7 @@ class LostWorkerError(RuntimeError):
 
 
 class Collective(Workers):
-    """The workers that fit together, of which this thread is one.
-
-    All must call each method alike.
-    """
+    """The workers that fit together, this thread being one; every worker must call each method."""
 
     def __init__(self) -> None:
         self.rank, self.world_size = collective.get_rank(), collective.get_world_size()

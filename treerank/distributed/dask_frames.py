@@ -171,7 +171,10 @@ class _Fit:
         return [outcomes[future] for future in futures if future in outcomes]
 
     def _holders(self, partitions: Sequence[Any]) -> list[str]:
-        """Return another worker for each partition, if possible the one that holds it already."""
+        """Return a worker for each partition, none twice.
+
+        If possible, the one that holds it already.
+        """
         workers_of = self.client.who_has(partitions)
         held = [next(iter(workers_of[future.key]), "") for future in partitions]
         free = [worker for worker in self.workers if worker not in held]

@@ -27,6 +27,7 @@ from treerank.checks import (
     naming,
     numba_reason,
     quote,
+    refuse_where,
     warn_user,
 )
 from treerank.documents.queries import Queries, QueryGroups, check_query_weight
@@ -136,7 +137,9 @@ def make_objective(
     array([-0.5,  0.5,  0. ])
     """
     bound("make_objective", inspect.signature(make_objective), (y,), settings)
-    y = check_column("y", y)
+    y = check_column("y", y, some_unjudged=True)
+    advice = " Leave documents out that nobody has judged, here and in the fit: X[~np.isnan(y)]."
+    refuse_where(np.isnan(y), y, "y must be finite", advice)
     groups = QueryGroups.from_qid(qid, len(y))
     check_count("random_state", random_state, at_least=0)
     of_query = check_query_weight(query_weight, groups)

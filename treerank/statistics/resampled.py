@@ -64,8 +64,8 @@ def queries_needed(interval: Interval, n_queries: float) -> float:
     """Return about how many queries a test needs to find a difference of the size observed.
 
     ``interval`` is that of the mean difference over ``n_queries`` queries. It is taken to narrow by
-    the square root of their number; a sample of the size returned leaves out 0 with probability 80
-    %. Infinite if the difference is 0.
+    the square root of their number, and to leave out 0 in 80 % of the samples of as many queries as
+    are returned. Infinite if the difference is 0.
 
     Examples
     --------

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import sklearn
+from lightgbm import LGBMRanker
 from own_objective import Given, HalfSquare
 from scipy.sparse import csr_matrix
 from sklearn.base import BaseEstimator, RegressorMixin, clone
@@ -321,6 +322,7 @@ def test_what_it_cannot_is_refused_by_name(tmp_path):
         (StandardScaler(), r"regressor must be a regressor with fit\(X, y\) and predict\(X\)"),
         (Ridge, "got the class Ridge, no object"),
         (TreeDirectRanker(), "regressor must be a regressor"),
+        (LGBMRanker(), "must be a regressor, which sees no queries; got the ranker LGBMRanker"),
         (LogisticRegression(), "regressor must predict numbers; got the classifier Logist"),
     ],
 )

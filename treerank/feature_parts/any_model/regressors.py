@@ -8,7 +8,7 @@ import numpy as np
 from sklearn import config_context
 from sklearn.base import BaseEstimator, is_classifier, is_regressor
 from sklearn.utils import Tags, check_random_state
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from treerank.all_or_nothing import all_or_nothing
 from treerank.checks import has_methods, quote
@@ -41,6 +41,11 @@ def _check_regressor(name: str, value: Any) -> None:
         raise ValueError(
             f"{name} must be a regressor with fit(X, y) and predict(X), such as "
             f"ExtraTreesRegressor(); got {quote(value)}."
+        )
+    if any(has_fit_parameter(value, argument) for argument in ("group", "group_id", "qid")):
+        raise ValueError(
+            f"{name} must be a regressor, which sees no queries; got the ranker {quote(value)}. "
+            "Write its regressor, or compare(rankers, data), which takes it as it is."
         )
     if is_classifier(value):
         raise ValueError(
