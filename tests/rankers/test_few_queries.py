@@ -91,7 +91,7 @@ ONE_LOSS = {
     "linear gain": {"gain": "linear"},
     "listed gains": {"gain": [0.0, 1.0, 2.0, 4.0, 8.0]},
     "warm start": {"warm_start": True},
-    "a part of the queries held out": {"fit": {"eval_set": 0.2}},
+    "a part of the queries held out": {"fit": {"eval_set": 0.1}},
     "an evaluation set": {"fit": {"eval_set": (X[LATER], Y[LATER], QID[LATER])}},
     "given pairs": {"fit": {"given_pairs": [[0, 1], [17, 16], [32, 31]]}},
 }
