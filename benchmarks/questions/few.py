@@ -179,10 +179,9 @@ def passages(rows):
     means = values_by(rows, "data", "queries", "ranker")
     cells = list(dict.fromkeys((name, n) for name, n, _ in means if name in PUBLIC))
 
-    def ahead_of(peer):
-        return sum(
-            means[(*cell, DEFAULT)]["ndcg@10"] > means[(*cell, peer)]["ndcg@10"] for cell in cells
-        )
+    def behind(peer):
+        n = sum(value["high"] < 0 for value in public[DEFAULT, peer])
+        return "none" if n == 0 else str(n)
 
     def gain_of(ranker):
         lead, low, high = pooled(public[ranker, TREES])
@@ -195,8 +194,10 @@ def passages(rows):
     default = (
         f"On {len(PUBLIC)} public sets with {FEW[0]} to {FEW[-1]} queries it gains "
         f"{gain_of(DEFAULT)} over trees of one loss on average, at {times_of(DEFAULT)} of a fit. "
-        f"Its mean is above that of the linear model in {ahead_of(LINEAR)} and above that of "
-        f"`LGBMRanker()` in {ahead_of(PEER)} of {len(cells)} cells ([evidence](../evidence.md))."
+        f"It is significantly behind the linear model in {behind(LINEAR)} of {len(cells)} cells, "
+        f"and behind `LGBMRanker()` in {behind(PEER)}. Its mean lead over them is "
+        f"{ndcg(pooled(public[DEFAULT, LINEAR])[0])} and {ndcg(pooled(public[DEFAULT, PEER])[0])} "
+        "([evidence](../evidence.md))."
     )
     linear = (
         f"With the linear model the gain over trees of one loss is {gain_of(BLEND)}, at "
