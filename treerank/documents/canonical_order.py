@@ -51,10 +51,10 @@ def canonical_order(
 def order_by_hashes(
     of_features: np.ndarray, n_features: int, groups: QueryGroups, *columns: np.ndarray | None
 ) -> tuple[QueryGroups, np.ndarray]:
-    """Sort rows and queries as :func:`canonical_order` does, given the hashes of the features.
+    """Return ``(groups, hashes of queries)`` in the order of :func:`canonical_order`.
 
     ``of_features`` is the hash of the ``n_features`` features of each row; ``columns`` are the
-    labels and further columns.
+    labels and further columns. ``groups`` has the new order of rows.
     """
     hashes = with_columns(of_features, n_features, *columns)
     sums = group_hashes(hashes, groups)

@@ -69,7 +69,7 @@ class Rows:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Numbers of rows and features."""
+        """``(number of rows, number of features)``."""
         return len(self), self.values.shape[1]
 
     @property

@@ -279,9 +279,10 @@ class Scoring:
 
 
 def _of_queries_with(rows: np.ndarray, qid: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return masks of all rows of the queries of some rows, and of these queries.
+    """Return ``(rows, queries)``: masks of the queries with any of the rows, and of their rows.
 
-    ``np.isin`` would compare each row with each query where ids are tuples.
+    ``rows`` is a mask of rows. ``np.isin`` would compare each row with each query where ids are
+    tuples.
     """
     codes = QueryGroups.from_qid(qid, len(qid)).codes
     queries = np.bincount(codes, rows) > 0

@@ -90,7 +90,7 @@ def fit_calibration_slope(scores: ArrayLike, y: ArrayLike, qid: Queries = None) 
 
 
 def _likelihood(scores, y, groups):
-    """Return the scores in canonical order, and the logistic loss of the pairs in this order.
+    """Return ``(scores, objective)``: scores in canonical order, the logistic loss of pairs in it.
 
     The order depends on the scores, labels and queries alone, so no shuffle changes the last bits.
     """

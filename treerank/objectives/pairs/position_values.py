@@ -70,7 +70,7 @@ def _map_values(order, falling, discount, gain, above, below, within, working):
 
 @register_jitable
 def _map_block(discount, start, size, relevant, seen, gained):
-    """Return the value of a block to a relevant document, to another one, and its mean discount.
+    """Return ``(to_relevant, to_other, mean_discount)``: mean values of the positions of a block.
 
     The block begins at index ``start``, and ``relevant`` of its ``size`` documents are relevant.
     Above it stand ``seen`` relevant documents, whose discounts have the sum ``gained``.
