@@ -59,7 +59,7 @@ RENAMED_MEMBERS = {
 
 
 class RenamedMembers:
-    """A base of the classes of ``RENAMED_MEMBERS``: old names of members name the new ones.
+    """Base class whose subclasses in ``RENAMED_MEMBERS`` answer an old attribute with its new name.
 
     Examples
     --------
@@ -71,7 +71,7 @@ class RenamedMembers:
     """
 
     def __getattr__(self, name: str) -> Any:
-        """Name the member that is called otherwise now; any other is missing as ever."""
+        """Raise an AttributeError, which says what a renamed attribute is called now."""
         for base in type(self).__mro__:
             if name in RENAMED_MEMBERS.get(base.__name__, {}):
                 new = RENAMED_MEMBERS[base.__name__][name]
@@ -80,7 +80,10 @@ class RenamedMembers:
 
 
 class _RenamedModules(MetaPathFinder):
-    """Answers ``import treerank.results``; Python asks it for modules that do not exist."""
+    """Import hook that answers an old module, such as ``treerank.results``, with its new name.
+
+    Python asks it for modules that do not exist.
+    """
 
     def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> None:
         package, _, name = fullname.rpartition(".")
@@ -89,11 +92,11 @@ class _RenamedModules(MetaPathFinder):
 
 
 def refuse_old_name(package: str, name: str) -> NoReturn:
-    """Raise the error that names what a name of a package is called now."""
+    """Raise an ImportError that says what a renamed object of a package is called now."""
     raise ImportError(f"{package}.{name} is now {RENAMED[package][name]}.")
 
 
 def answer_old_modules() -> None:
-    """Let ``import`` name the new package where an old one is asked for."""
+    """Install the import hook that answers old module names with the new ones, once."""
     if not any(isinstance(finder, _RenamedModules) for finder in sys.meta_path):
         sys.meta_path.append(_RenamedModules())

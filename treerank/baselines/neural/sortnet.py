@@ -179,7 +179,11 @@ class SortNet(Ranker):
         self.weights_ = {name: np.array(part) for name, part in best._asdict().items()}
 
     def _search(self, train, judge, seed):
-        """Sort and train by turns; return the comparator that ranks ``judge`` best."""
+        """Sort and train in turns; return the comparator whose ranking of ``judge`` is best.
+
+        ``train`` and ``judge`` are :class:`ComparedDocuments`, ``judge`` being the held-out ones or
+        ``train``.
+        """
         comparator = Comparator.at_random(train.X.shape[1], self.n_hidden, seed)
         best, best_quality, self.qualities_, self.n_pairs_ = comparator, (-np.inf, 0), [], 0
         wrong, wrong_to_judge = np.zeros((2, 0), np.int64), np.zeros((2, 0), np.int64)
@@ -237,5 +241,5 @@ def _log_odds(preference):
 
 
 def _union(pairs, more):
-    """Return all pairs of two arrays of shape (2, n_pairs) once."""
+    """Return the distinct pairs of two arrays of shape (2, n_pairs), sorted."""
     return np.unique(np.concatenate([pairs, more], axis=1), axis=1)
