@@ -160,7 +160,10 @@ def _find_up_to(columns, f, limit, missing_left, bits):
 
 @register_jitable(error_model="numpy")
 def _find_left(columns, f, node, nodes, sets, bits):
-    """Return the mask of the pairs whose feature ``f`` goes left at a split of any kind."""
+    """Return a bit mask of the pairs that go left at ``node``, which splits by feature ``f``.
+
+    ``columns`` has the values of the pairs by feature, and ``bits`` the bit of each pair.
+    """
     mask = _NONE
     for i in range(_LANES):
         mask |= bits[i] if goes_left(columns[f, i], node, nodes, sets) else _NONE

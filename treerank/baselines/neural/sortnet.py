@@ -204,7 +204,11 @@ class SortNet(Ranker):
         return best if self.n_pairs_ or train.has_pairs else best.without_preference()
 
     def _train(self, comparator, train, wrong, judge, wrong_to_judge, seed):
-        """Return the comparator trained on the wrong pairs; remember how many they are."""
+        """Return the comparator trained on the pairs ``wrong`` of ``train``; set ``n_pairs_``.
+
+        The epoch that is best on the pairs ``wrong_to_judge`` of ``judge`` is kept. Without pairs,
+        the comparator is returned as it is.
+        """
         self.n_pairs_ = wrong.shape[1]
         if not wrong.shape[1]:
             return comparator

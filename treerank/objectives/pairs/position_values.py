@@ -19,7 +19,7 @@ from treerank.numerics.ties import end_of_block, has_ties, mean_and_gap, mean_of
 
 @register_jitable
 def _no_values(order, falling, discount, gain, above, below, within, working):
-    """Leave everything at 0, for weights that do not depend on ranks."""
+    """Leave all values at 0, for weights that do not depend on ranks."""
 
 
 @register_jitable
@@ -110,7 +110,11 @@ def _map_gap(discount, start, size, relevant, seen):
 
 @register_jitable
 def _mrr_values(order, falling, discount, gain, above, below, within, working):
-    """Fill in the values for MRR: only the first two relevant documents and those above matter."""
+    """Fill in ``above``, ``below`` and ``within`` for MRR, as the module explains them.
+
+    Only the first two relevant documents and those above them matter; ``gain`` is above 0 for
+    relevant ones.
+    """
     n = len(order)
     start, first, second = 0, -1.0, -1.0  # expected reciprocal ranks, once known
     alone = False  # is the first relevant document the only one of its block?
