@@ -87,7 +87,8 @@ def learns_from_labels(ranker: Any) -> bool:
 def fitted_names(rankers: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the names of the rankers that were fitted before.
 
-    Rankers that require no fitting are included if no other ranker is to be fitted.
+    Rankers that require no fitting are included if all others were fitted before, and there is at
+    least one such.
     """
     fitted = set()
     for name, ranker in rankers.items():
