@@ -278,8 +278,8 @@ def _curves(
     -------
     tuple
         ``(steps, line, is_line)``: the isotonic fit at ``points``, slope and intercept of the log
-        odds, and whether the line is to be used. The isotonic fit is used if its log loss is lower by
-        more than a standard error.
+        odds, and whether the line is to be used: not if the log loss of the isotonic fit is lower
+        by more than a standard error.
     """
     gains = np.zeros(_N_FOLDS)  # in log loss, of the isotonic fit over the linear log odds
     for number in range(_N_FOLDS):
