@@ -52,6 +52,8 @@ def is_fitted(ranker: Any) -> bool:
         return is_fitted(ranker.steps[-1][1])
     if not needs_fit(ranker):
         return False
+    if not hasattr(ranker, "__sklearn_tags__"):  # check_is_fitted would ask for them
+        return any(name.endswith("_") and name[0] != "_" for name in vars(ranker))
     try:
         check_is_fitted(ranker)
     except NotFittedError:

@@ -152,12 +152,12 @@ def compare(
     rankers = read_models(rankers)
     before = fitted_names(rankers)
     _refuse_for_fitted(rankers, before, cv, grid or {})
+    unfitted = {name: ranker for name, ranker in rankers.items() if name not in before}
+    _check_rankers(unfitted)
     seeded = {
         name: ranker if name in before else _seeded(adapted(ranker), random_state)
         for name, ranker in rankers.items()
     }
-    unfitted = {name: ranker for name, ranker in rankers.items() if name not in before}
-    _check_rankers(unfitted)
     _check_search(seeded, grid or {}, inner_cv)
     by_name = metrics_by_name(metrics, convention)
     first_metric = next(iter(by_name.values()))
