@@ -1,7 +1,8 @@
 """Pages: reStructuredText of the API reference.
 
 Public is what a package exports: every name in the ``__all__`` of a package gets one page, under
-its shortest import path.
+its shortest import path. The classes of results, which are returned and never imported, are on the
+pages of what returns them.
 """
 
 import functools
@@ -9,9 +10,16 @@ import importlib
 import inspect
 import pkgutil
 import re
+import typing
 from pathlib import Path, PurePath
 
+import numpy as np
+
 import treerank
+from treerank.display.results import Shown
+from treerank.progress import LearningCurves
+from treerank.rankers.explanation import ExplainedMargins
+from treerank.rankers.head import AntisymmetricHead
 
 HERE = Path(__file__).resolve().parent
 EXAMPLES = HERE.parent / "examples"
@@ -37,6 +45,8 @@ TASKS = {
     "Explain": ["inspection", "reports"],
     "Rerank and export": ["reranking", "exports"],
 }
+#: Classes of fitted attributes and of arrays that more than their types say.
+FURTHER = {"treerank.TreeDirectRanker": [AntisymmetricHead, ExplainedMargins, LearningCurves]}
 #: Described by ``treerank --help``.
 COMMAND = "treerank.cli"
 #: Bases whose members are documented by other libraries.
@@ -113,15 +123,69 @@ def homes():
     return found
 
 
+def results_of(documented):
+    """Return classes of treerank that a function, or a class by its public members, returns."""
+    returned, attributes = [], []
+    if inspect.isclass(documented):
+        hints = hints_of(documented).items()
+        attributes = [kind for name, kind in hints if not name.startswith("_")]
+        attributes += getattr(documented, "__orig_bases__", ())
+        for name, member in inspect.getmembers_static(documented):
+            function = getattr(member, "fget", member)
+            if not name.startswith("_") and inspect.isfunction(function):
+                returned.append(hints_of(function).get("return"))
+    else:
+        returned.append(hints_of(documented).get("return"))
+    parts = [part for hint in [*returned, *attributes] for part in (hint, *typing.get_args(hint))]
+    return [part for part in dict.fromkeys(filter(inspect.isclass, parts)) if is_result(part)]
+
+
+def hints_of(documented):
+    """Return types of arguments and of what is returned; none that only type checkers import."""
+    try:
+        return typing.get_type_hints(documented)
+    except NameError:
+        return {}
+
+
+def is_result(cls):
+    """Tell whether a class is public though no package exports it: it shows its values."""
+    is_ours = cls.__module__.startswith("treerank.") and cls.__name__[0] != "_" and cls is not Shown
+    shows = hasattr(cls, "_shown") or issubclass(cls, tuple | np.ndarray)
+    return is_ours and id(cls) not in homes() and shows
+
+
+@functools.cache
+def hosts():
+    """Return the classes of results that the page of each exported object documents, by path."""
+    results, seen = {}, set()
+    for path in homes().values():
+        module, _, name = path.rpartition(".")
+        to_do = [exports()[module][name]]
+        while to_do:
+            documented = to_do.pop()
+            if not callable(documented):
+                continue
+            for cls in [*FURTHER.get(path, ()), *results_of(documented)]:
+                if cls not in seen:
+                    seen.add(cls)
+                    results.setdefault(path, []).append(cls)
+                    to_do.append(cls)
+    return results
+
+
 def exported_name(path):
     """Return the import path under which an object is documented, or None."""
     module, _, name = path.strip("~").rpartition(".")
     if not module.startswith("treerank"):
         return None
     try:
-        return homes().get(id(getattr(importlib.import_module(module), name)))
+        documented = getattr(importlib.import_module(module), name)
     except (ImportError, AttributeError):
         return None
+    if any(documented is cls for classes in hosts().values() for cls in classes):
+        return f"{documented.__module__}.{documented.__name__}"
+    return homes().get(id(documented))
 
 
 def package_page(package):
@@ -162,12 +226,20 @@ def object_page(path):
     module, _, name = path.rpartition(".")
     exported = exports()[module][name]
     head = f"{titled(path)}\n.. currentmodule:: {module}\n"
+    results = "".join(result_text(cls) for cls in hosts().get(path, ()))
     if inspect.isclass(exported):
-        return head + CLASS.format(name=name, strangers=STRANGERS) + shown_in(name)
+        text = CLASS.format(name=name, strangers=STRANGERS)
+        return head + text + results + shown_in(name)
     if callable(exported):
-        return f"{head}\n.. autofunction:: {name}\n{shown_in(name)}"
+        return f"{head}\n.. autofunction:: {name}\n{results}{shown_in(name)}"
     entries = ", ".join(f"``{entry}``" for entry in exported)
     return f"{head}\n.. py:data:: {name}\n\n   {summary(exported)} It holds {entries}.\n"
+
+
+def result_text(cls):
+    """Return the description of a class of results, below what returns it."""
+    text = CLASS.format(name=cls.__name__, strangers=STRANGERS)
+    return f"\n.. rubric:: Returned: {cls.__name__}\n\n.. currentmodule:: {cls.__module__}\n{text}"
 
 
 def shown_in(name):

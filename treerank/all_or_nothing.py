@@ -8,7 +8,7 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 def all_or_nothing(fit: Method) -> Method:
-    """Decorate a method that sets attributes: if it fails, none is set, and the old ones are back.
+    """Decorate a method so that, if it fails, the object has the attributes it had before.
 
     Ctrl-C counts as a failure. What an attribute holds must not be changed in place.
 

@@ -44,7 +44,7 @@ def check_count(
     at_most: int | None = None,
     no_limit: int | None = None,
 ) -> None:
-    """Refuse what is not a whole number between two bounds, which are allowed, or ``no_limit``.
+    """Refuse what is not a whole number from ``at_least`` to ``at_most``, or equal to ``no_limit``.
 
     Examples
     --------
@@ -72,7 +72,7 @@ def check_number(
     at_most: float = math.inf,
     below: float = math.inf,
 ) -> None:
-    """Refuse what is not a finite number between bounds, without ``above`` and ``below``.
+    """Refuse what is not a finite number within the bounds; ``above`` and ``below`` are excluded.
 
     Examples
     --------
@@ -98,13 +98,13 @@ def check_number(
 
 
 def check_flag(name: str, value: Any) -> None:
-    """Refuse what is neither true nor false."""
+    """Refuse what is not True or False."""
     if not isinstance(value, bool | np.bool_):
         raise ValueError(f"{name} must be True or False; got {quote(value)}.")
 
 
 def check_seed(name: str, value: Any) -> None:
-    """Refuse what is neither ``None`` nor a seed of NumPy's ``RandomState`` nor one itself.
+    """Refuse what is not ``None``, a ``RandomState`` of NumPy, or a whole number that seeds one.
 
     Examples
     --------
@@ -123,13 +123,16 @@ got -1.
 
 
 def check_n_jobs(name: str, value: Any) -> None:
-    """Refuse what is neither ``None`` nor a number of workers, as joblib takes it: not 0."""
+    """Refuse what is not ``None`` or a number of workers as joblib takes it, which is never 0."""
     if value is not None and (not is_whole(value) or value == 0):
         raise ValueError(f"{name} must be None or a whole number but 0; got {quote(value)}.")
 
 
 def check_instance(name: str, value: Any, classes: Collection[type]) -> None:
-    """Refuse what is of none of the classes; say where one is inside of a pipeline or a search."""
+    """Refuse what is not an instance of one of the classes.
+
+    The message says where one is inside of a pipeline or a search.
+    """
     if not isinstance(value, tuple(classes)):
         names = " or a ".join(cls.__name__ for cls in classes if cls is not type(None))
         steps, best, advice = getattr(value, "steps", None), "best_estimator_", ""
@@ -141,13 +144,16 @@ def check_instance(name: str, value: Any, classes: Collection[type]) -> None:
 
 
 def check_mapping(name: str, value: Any) -> None:
-    """Refuse what is no dict with names as keys."""
+    """Refuse what is not a dict with names as keys."""
     if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
         raise TypeError(f"{name} must be a dict like {{'name': ...}}; got {quote(value)}.")
 
 
 def check_sequence(name: str, value: Any, *, or_mapping: bool = False) -> None:
-    """Refuse what has no entries, such as a number, and text."""
+    """Refuse what is not a sequence, such as a number or text.
+
+    A dict is allowed if ``or_mapping``.
+    """
     is_sized = np.iterable(value) and hasattr(value, "__len__")
     is_allowed = or_mapping or not isinstance(value, Mapping)
     if not is_sized or not is_allowed or isinstance(value, str | bytes):
@@ -158,7 +164,7 @@ def check_sequence(name: str, value: Any, *, or_mapping: bool = False) -> None:
 def check_counts(
     name: str, value: Any, *, shortest: int = 0, at_least: int = 1, at_most: int | None = None
 ) -> None:
-    """Refuse what is not a sequence of at least ``shortest`` whole numbers between bounds.
+    """Refuse what is not a sequence of ``shortest`` or more whole numbers within the bounds.
 
     Examples
     --------
@@ -176,7 +182,7 @@ def check_counts(
 
 
 def check_choice(name: str, value: Any, allowed: Collection[Any]) -> None:
-    """Refuse what is not among the values allowed, which are strings, numbers or ``None``.
+    """Refuse a value that is not in ``allowed``, which holds strings, numbers or ``None``.
 
     Examples
     --------
@@ -194,7 +200,7 @@ def check_choice(name: str, value: Any, allowed: Collection[Any]) -> None:
 
 
 def closest(value: Any, allowed: Iterable[Any]) -> str:
-    """Return a question that names the word which was probably meant, or nothing.
+    """Return " Did you mean 'word'?" with the allowed word most like the value; "" if none is.
 
     Of a function that a model file holds by its name alone, say what to do.
 
@@ -211,7 +217,10 @@ def closest(value: Any, allowed: Iterable[Any]) -> str:
 
 
 def by_name(name: str, value: Any, allowed_values: Mapping[str, Any], kind: type) -> Any:
-    """Return the object that a name stands for; an object of the kind is returned unchanged."""
+    """Return the object of ``allowed_values`` with this name.
+
+    An object of the class ``kind`` is kept. Refuses anything else; ``name`` is the argument.
+    """
     if isinstance(value, kind):
         return value
     if isinstance(value, str) and value in allowed_values:
@@ -223,7 +232,9 @@ def by_name(name: str, value: Any, allowed_values: Mapping[str, Any], kind: type
 
 
 def check_signature(name: str, function: Any, *arguments: str) -> None:
-    """Refuse a function that cannot be called with these arguments, named by what they are.
+    """Refuse a function that cannot be called with positional arguments of these names.
+
+    The names are for the message. Functions without a signature, in C, are not checked.
 
     Examples
     --------
@@ -249,7 +260,9 @@ def check_signature(name: str, function: Any, *arguments: str) -> None:
 def check_column(
     name: str, values: ArrayLike, n_documents: int | None = None, *, some_unjudged: bool = False
 ) -> np.ndarray:
-    """Return one finite float64 per document, or NaN for some that are not judged.
+    """Return a column of ``n_documents`` finite numbers as float64; refuse any other.
+
+    ``n_documents=None`` allows any number but 0. With ``some_unjudged``, entries may be NaN.
 
     Examples
     --------
@@ -283,7 +296,10 @@ def check_column(
 
 
 def refuse_rounded(name: str, values: Any, column: np.ndarray) -> None:
-    """Refuse large integers, such as times in nanoseconds: as doubles, some would be equal."""
+    """Refuse integers of 2**53 or more, such as times in nanoseconds: as floats, some are equal.
+
+    ``column`` has the ``values`` as floats.
+    """
     rounded = np.abs(column) >= 2**53
     if rounded.any():
         array = np.asarray(values)
@@ -297,7 +313,11 @@ def refuse_rounded(name: str, values: Any, column: np.ndarray) -> None:
 
 
 def refuse_where(wrong: np.ndarray, values: np.ndarray, rule: str, advice: str = "") -> None:
-    """Refuse numbers that break a rule in some row; name the first of them."""
+    """Raise a ValueError if an entry of ``wrong`` is true.
+
+    It names the first such value and its row. The message is "<rule>; got <value> in row
+    <i>.<advice>".
+    """
     if wrong.any():
         row = int(np.argmax(wrong))
         raise ValueError(f"{rule}; got {float(values[row])!r} in row {row}.{advice}")
@@ -330,7 +350,7 @@ def as_numbers(name: str, values: Any) -> np.ndarray:
 
 
 def _holds_text(values: np.ndarray) -> bool:
-    """Tell whether any object is text, which NumPy would read as a number if it is one."""
+    """Return whether an array of objects has text in it, which NumPy might read as a number."""
     return values.dtype == object and any(isinstance(value, str | bytes) for value in values.flat)
 
 
@@ -364,7 +384,9 @@ def refuse_complex(X: Any, name: str = "X") -> None:
 
 
 def check_weight(name: str, weight: ArrayLike | None, n_documents: int) -> np.ndarray | None:
-    """Return a weight per document, finite and not negative; ``None`` stays ``None``.
+    """Return a weight per document as float64: finite and not negative; ``None`` stays ``None``.
+
+    A single number is the weight of all documents.
 
     Examples
     --------
@@ -417,7 +439,10 @@ Write scores.loc[y.index], or scores.to_numpy() if the rows are in order.
 
 
 def _columns_by_name(by_row: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Yield columns, also those of dicts, such as several labels."""
+    """Yield ``(name, column)`` of each argument.
+
+    Of a dict, such as several labels, each entry's.
+    """
     for name, values in by_row.items():
         if isinstance(values, Mapping) and not hasattr(values, "shape"):  # as sparse matrices have
             yield from ((f"{name}[{key!r}]", column) for key, column in values.items())
@@ -500,7 +525,7 @@ def numba_reason(error: Exception) -> str:
 
 @contextmanager
 def naming(argument: str) -> Iterator[None]:
-    """Put the name of an argument before the message of an error that does not have it.
+    """Within the block, begin the messages of errors with the argument's name, if they lack it.
 
     Examples
     --------

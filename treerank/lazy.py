@@ -34,7 +34,7 @@ _NEEDED = {
 
 
 def load_object(path: str) -> Any:
-    """Return the object that ``"module:object"`` names.
+    """Import and return the object named as ``"module:object"``.
 
     An error says how to install a package that is an extra of this one and is not there.
 
@@ -49,7 +49,7 @@ def load_object(path: str) -> Any:
 
 
 def needed_by(path: str) -> set[str]:
-    """Return the packages that ``"module:object"`` needs and that may be missing.
+    """Return the optional packages that the object ``"module:object"`` needs.
 
     Examples
     --------
@@ -62,7 +62,9 @@ def needed_by(path: str) -> set[str]:
 
 @contextmanager
 def naming_the_extra(importer: str) -> Iterator[None]:
-    """Say how to install the extra that ``importer``, the code inside the block, fails to import.
+    """Within the block, let errors of a missing optional package say how to install it.
+
+    ``importer`` names what needs it.
 
     Examples
     --------
@@ -84,7 +86,7 @@ def naming_the_extra(importer: str) -> Iterator[None]:
 
 
 def exported(package: str) -> dict[str, str]:
-    """Return the names that a package exports, in order, and the object that each stands for.
+    """Return the names that a package exports, sorted, with the ``"module:object"`` of each.
 
     Its file ``__init__.pyi`` lists them, in lines ``from module import Name as Name``.
 

@@ -80,7 +80,7 @@ class QuerySplitter(BaseCrossValidator):
         return self.n_splits
 
     def _splits(self, groups: QueryGroups) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Yield the queries of each training set and of its test set."""
+        """Yield ``(training queries, test queries)`` of each split, as numbers in ``groups``."""
         raise NotImplementedError
 
 
@@ -125,7 +125,7 @@ class QueryKFold(QuerySplitter):
             yield np.flatnonzero(fold != i), np.flatnonzero(fold == i)
 
     def _assign_folds(self, groups: QueryGroups) -> np.ndarray:
-        """Return the fold of each query."""
+        """Return the number of the fold in whose test set each query is."""
         if self.shuffle:
             queries = check_random_state(self.random_state).permutation(groups.n_queries)
         else:
@@ -240,7 +240,10 @@ def _joined(queries: QueryGroups, units: QueryGroups) -> QueryGroups:
 
 
 def _held_out_count(size: Any, n_queries: int) -> int:
-    """Return how many queries a fraction or a number is; both sets must have one at least."""
+    """Return how many queries a test set of ``size`` has: a share, rounded up, or a number.
+
+    Refuses a size that leaves either set without a query.
+    """
     n_test = int(size) if is_whole(size) else 0
     if isinstance(size, float | np.floating) and 0 < size < 1:
         n_test = math.ceil(size * n_queries)

@@ -56,7 +56,7 @@ class Rule:
 
     @classmethod
     def one_of(cls, allowed: Iterable[Any]) -> Self:
-        """Return the rule that a value is one of those allowed, such as the keys of a dict."""
+        """Return the rule that a value must be one of ``allowed``, such as the keys of a dict."""
         return cls(check_choice, allowed=tuple(allowed))
 
     def __repr__(self) -> str:
@@ -198,7 +198,7 @@ def check_arguments(function: Callable[P, T]) -> Callable[P, T]:
 
 
 def _holds_arrays(hint: Any) -> bool:
-    """Tell whether a type is an array or one for each name, such as a column for each label."""
+    """Return whether a type hint allows an array, or a mapping of arrays, as for several labels."""
     if get_origin(hint) is Mapping:
         return _holds_arrays(get_args(hint)[1])
     parts = get_args(hint)
@@ -230,7 +230,7 @@ def plain_signature(function: Callable[..., Any]) -> inspect.Signature:
 
 
 def _plain_type(hint: Any) -> Any:
-    """Return a type without the rules inside it; the long union ``ArrayLike`` becomes its name."""
+    """Return a type hint without rules; the long union ``ArrayLike`` becomes its name."""
     if get_origin(hint) is Annotated:
         return _plain_type(get_args(hint)[0])
     if get_origin(hint) not in (Union, UnionType):
@@ -299,7 +299,10 @@ def rules_of(cls: Any) -> dict[str, Rule]:
 
 
 def _rule_of(hint: Any) -> Rule | None:
-    """Return the rule that a type holds, if any; ``| None`` and literals allow more."""
+    """Return the rule in a type hint, None without one.
+
+    ``| None`` and literals are allowed, too.
+    """
     if hint is bool:
         return Rule(check_flag)
     if get_origin(hint) is Annotated:
@@ -317,7 +320,10 @@ def _rule_of(hint: Any) -> Rule | None:
 
 
 def _rule_of_kind(hint: Any) -> Rule | None:
-    """Return the rule of a choice, a mapping, a sequence, or of classes of this package."""
+    """Return the rule that a hint of a class of this package, a mapping or a sequence implies.
+
+    None for any other hint.
+    """
     parts = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
     kinds = [part for part in parts if part is not NoneType]
     if all(getattr(kind, "__module__", "").startswith("treerank.") for kind in kinds):

@@ -28,7 +28,7 @@ Listener = Callable[[int, int | None, Note], object]
 
 
 def ignore_progress(n_done: int, n_total: int | None, note: Note) -> None:
-    """Do nothing; the listener where none is set."""
+    """Do nothing: the listener outside of any block."""
 
 
 def ignore_text(text: str) -> None:
@@ -36,7 +36,7 @@ def ignore_text(text: str) -> None:
 
 
 def together(listeners: Sequence[Listener]) -> Listener:
-    """Return a listener that calls several, and ends the fit if one of them would.
+    """Return a listener that calls all of these; it ends the fit if any of them asks for it.
 
     Examples
     --------
@@ -57,7 +57,7 @@ _TELLER: ContextVar[Callable[[str], None]] = ContextVar("teller", default=ignore
 
 
 def current_listener() -> Listener:
-    """Return the listener that is set now."""
+    """Return the listener of the enclosing block, or one that does nothing."""
     return _LISTENER.get()
 
 
@@ -103,9 +103,9 @@ def listening(listener: Listener, tell: Callable[[str], None] | None = None) -> 
 
 
 def patience_of(rounds: int | str | None, metric: Any, n_iterations: int) -> int | None:
-    """Return the number of iterations without improvement after which a fit stops.
+    """Return after how many iterations without a better value a fit stops; None is never.
 
-    "auto" means ``n_iterations`` if there is a metric: all are fitted, and the best one is kept.
+    "auto" is ``n_iterations`` with a metric, so that all are fitted and the best are kept.
 
     Examples
     --------
@@ -128,7 +128,7 @@ def description_of(metric: Any) -> str:
 
 
 def values_of(metric: Any, scores: np.ndarray) -> list[float]:
-    """Return all that a metric records of scores, and record nothing."""
+    """Return all values that a metric would record for scores, without recording them."""
     values: list[float] = metric.values(scores) if hasattr(metric, "values") else [metric(scores)]
     return list(map(float, values))
 
@@ -272,7 +272,7 @@ class Progress:
         return value
 
     def record(self, iteration: int, dump: Callable[[], Any] = dict) -> bool:
-        """Note that ``iteration`` iterations are done; return whether the fit should stop.
+        """Record that ``iteration`` iterations are done; return whether the fit should stop.
 
         ``dump`` returns the model as plain values, to be saved. If ``iteration`` is the same as in
         the previous call, the engine has discarded a tree without a split, and the value measured
@@ -292,7 +292,10 @@ class Progress:
         return stops
 
     def _record_nothing(self, iteration: int) -> bool:
-        """Forget the value of an iteration that left the model as it was."""
+        """Drop the last value, of an iteration that added no split.
+
+        Return whether a listener stops.
+        """
         self.n_without_split += 1
         if self.values:
             self.values.pop()
@@ -302,7 +305,7 @@ class Progress:
         return bool(current_listener()(iteration, self.total, last))
 
     def state(self) -> dict[str, Any]:
-        """Return the values so far, and the rows that the metric has recorded for them."""
+        """Return what :meth:`resume` takes: values, rows of history, number of empty iterations."""
         history: list[list[float]] = getattr(self.metric, "history", None) or []
         return {
             "values": self.values,
@@ -311,7 +314,7 @@ class Progress:
         }
 
     def resume(self, state: Mapping[str, Any], start: int) -> None:
-        """Take over the values of the iterations after ``start`` that were done before."""
+        """Take over the ``state`` of an interrupted fit, whose iterations came after ``start``."""
         self.n_done = start + len(state["values"])
         for iteration, value in enumerate(state["values"], start + 1):
             self.values.append(value)
@@ -321,19 +324,22 @@ class Progress:
             cast(Any, self.metric).history.extend(state["rows"])
 
     def note(self, value: float, iteration: int) -> None:
-        """Note the iteration as the best one if its smoothed value is."""
+        """Update the smoothed value, and the best iteration if it is the highest so far."""
         before = value if np.isnan(self._level) else self._level
         self._level = before + self.newest * (value - before)
         if self._level > self._best_level:
             self._best_level, self.best_iteration = self._level, iteration
 
     def kept(self) -> int | None:
-        """Return the number of iterations to keep, ``None`` for all."""
+        """Return the number of iterations to keep: up to the best with early stopping, or ``None``.
+
+        ``None`` is all of them.
+        """
         stops = self.metric is not None and self.early_stopping_rounds is not None
         return self.best_iteration if stops else None
 
     def history(self, earlier: Mapping[str, Any] | None = None) -> LearningCurves:
-        """Return the values in the form of ``evals_result_``, appended to ``earlier`` ones."""
+        """Return the values as ``evals_result_`` has them, behind those of ``earlier`` fits."""
         before = (earlier or {}).get("validation", {}).get(self.name, [])
         recorded = {"validation": {self.name: before + self.values}}
         return LearningCurves({} if self.metric is None else recorded)

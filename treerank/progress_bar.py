@@ -58,9 +58,10 @@ def show_progress(text: str = "fitting") -> Iterator[None]:
 def progress_bar(
     text: str, console: "Console | None" = None, *, brief: bool = False
 ) -> Iterator[Listener]:
-    """Show a bar for some work on a terminal, or lines elsewhere; yield what moves it.
+    """Show a bar on a terminal, one line in a notebook, or lines elsewhere; yield its listener.
 
-    Of ``brief`` work nothing is left on a terminal, and elsewhere nothing is said of its begin.
+    Work that is ``brief`` leaves nothing on a terminal, and elsewhere is not announced.
+    ``console=None`` is stderr.
     """
     console = make_console() if console is None else console
     if console.is_terminal:
@@ -89,7 +90,7 @@ def make_console(quiet: bool = False) -> "Console":
 
 @contextmanager
 def _bar(text, console, brief):
-    """Show a bar; yield the function that moves it."""
+    """Show a progress bar within the block; yield the listener that moves it."""
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
     texts = [
@@ -118,12 +119,12 @@ def _bar(text, console, brief):
 
 
 def _printing(console: "Console") -> Callable[[str], None]:
-    """Return the function that prints messages on the next fit."""
+    """Return a function that prints a message, indented, on the console."""
     return lambda line: console.print(f"  {line}", markup=False)
 
 
 class _NotebookLine:
-    """The progress in a notebook: one output that is updated at most ten times a second."""
+    """Progress in a notebook: one line of output, updated at most ten times a second."""
 
     def __init__(self, text: str) -> None:
         from IPython.display import display  # a notebook has it
@@ -138,7 +139,7 @@ class _NotebookLine:
             self._update()
 
     def tell(self, line: str) -> None:
-        """Show a message on the next fit behind the counts."""
+        """Show a message behind the progress."""
         self.message = line
         self._update()
 
@@ -163,7 +164,7 @@ class _NotebookLine:
             self.handle.update(content, raw=True)
 
     def _content(self) -> dict[str, str]:
-        """Return the line as text and as HTML."""
+        """Return the line as a MIME bundle: a dict with plain text and HTML."""
         seconds = f"{monotonic() - self.start:.1f} s"
         parts = [self.text, self.note, seconds, self.compiling_note, self.message]
         line = "  ".join(filter(None, parts))

@@ -15,7 +15,9 @@ _OPTIONS: ContextVar[Mapping[str, str] | None] = ContextVar("options", default=N
 
 @contextmanager
 def spelling(options: Mapping[str, str]) -> Iterator[None]:
-    """Let messages name arguments as a shell does that has options for them, or has none.
+    """Within the block, let messages name arguments by the given command-line options.
+
+    ``options`` maps arguments to options; arguments without one cannot be set by the user.
 
     Examples
     --------
@@ -33,7 +35,7 @@ def spelling(options: Mapping[str, str]) -> Iterator[None]:
 
 
 def spelled(name: str, value: Any = None) -> str:
-    """Return an argument as a caller writes it, alone or with a value: an argument of Python."""
+    """Return an argument as the user types it: ``name`` and ``name='a'``, or ``--name a``."""
     option = (_OPTIONS.get() or {}).get(name)
     if option is None:
         return name if value is None else f"{name}={value!r}"
@@ -41,6 +43,6 @@ def spelled(name: str, value: Any = None) -> str:
 
 
 def has_spelling(name: str) -> bool:
-    """Tell whether the caller can write an argument, as Python always can."""
+    """Return whether the user can set an argument: always in Python, else by an option."""
     options = _OPTIONS.get()
     return options is None or name in options

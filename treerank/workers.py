@@ -10,7 +10,7 @@ import numpy as np
 
 
 class Workers:
-    """One worker alone, and the base class of several, which replaces every method.
+    """The only worker of a fit; the base class of one of several, which replaces all methods.
 
     Every worker calls the same methods in the same order, with arrays of the same dtype.
 
@@ -30,15 +30,15 @@ class Workers:
     rank, world_size = 0, 1
 
     def gather(self, values: np.ndarray) -> list[np.ndarray]:
-        """Return the array of each worker, in the order of ranks; only their lengths may differ."""
+        """Return a list with the array of each worker, by rank; only their lengths may differ."""
         return [values]
 
     def max(self, values: np.ndarray) -> np.ndarray:
-        """Return the largest of the workers' values, entry by entry."""
+        """Return the elementwise maximum of the workers' arrays."""
         return values
 
     def sum(self, values: np.ndarray) -> np.ndarray:
-        """Return the sum of the workers' values, entry by entry.
+        """Return the elementwise sum of the workers' arrays.
 
         The order of the terms is not defined: floats must have sums that are exact in any order.
         """

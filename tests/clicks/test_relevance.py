@@ -13,9 +13,9 @@ from sklearn.decomposition import PCA
 from sklearn.linear_model import Ridge
 
 from treerank import NDCG, LightGBMTrees, make_objective
-from treerank.clicks import ClickLog, ClickRelevance, ClickShares, simulate_clicks
+from treerank.clicks import ClickLog, ClickRelevance, simulate_clicks
 from treerank.clicks.propensities import estimate_propensities
-from treerank.clicks.relevance_model import CrossFittedObjective
+from treerank.clicks.relevance_model import ClickShares, CrossFittedObjective
 from treerank.clicks.trust_bias import estimate_trust_bias
 from treerank.feature_parts import NewtonBoosting
 from treerank.feature_parts.bags import deal_bags

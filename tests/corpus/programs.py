@@ -14,7 +14,7 @@ import numpy as np
 from sklearn.metrics import average_precision_score, ndcg_score, roc_auc_score
 
 from treerank import get_metric, make_objective
-from treerank.rankers import AntisymmetricHead
+from treerank.rankers.head import AntisymmetricHead
 from treerank.reranking import sample_lists
 
 #: Differences up to here, over numbers above 1, come from the order of sums.

@@ -57,6 +57,26 @@ class Booster:
         return X[:, 0]
 
 
+class Plain:
+    """A class of the user's own, which scikit-learn knows nothing of."""
+
+    def fit(self, X, y):
+        self.column_ = 0
+        return self
+
+    def predict(self, X):
+        return X[:, 0]
+
+
+def test_a_plain_class_is_scored_once_it_is_fitted_and_cannot_be_fitted_here():
+    assert not is_fitted(Plain())
+    fitted = Plain().fit(X, y)
+    values = compare({"plain": fitted}, DATA, metrics="ndcg@10").by_query("ndcg@10")
+    np.testing.assert_array_equal(values[:, 0], NDCG(10).per_query(y, X[:, 0], qid))
+    with pytest.raises(TypeError, match="rankers must have get_params to be fitted; 'plain' is"):
+        compare({"plain": Plain()}, DATA)
+
+
 class ByFirst(BaseEstimator):
     """Has nothing to learn, and says so."""
 

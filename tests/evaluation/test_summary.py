@@ -8,11 +8,12 @@ from sklearn.linear_model import LinearRegression
 from sklearn.tree import DecisionTreeRegressor
 
 from treerank import compare_scores, make_web_search, statistics
-from treerank.evaluation import Comparison, Difference, compare
-from treerank.evaluation.ranker_comparison import Outcome
+from treerank.evaluation import compare
+from treerank.evaluation.ranker_comparison import Comparison, Outcome
+from treerank.evaluation.summary import Difference
 from treerank.model_selection import QueryShuffleSplit
-from treerank.statistics import Interval, adjust_holm, randomization_test
-from treerank.statistics.resampled import corrected_interval, corrected_resampled_t_test
+from treerank.statistics import adjust_holm, randomization_test
+from treerank.statistics.resampled import Interval, corrected_interval, corrected_resampled_t_test
 
 pytestmark = pytest.mark.slow
 

@@ -1,11 +1,14 @@
 import numpy as np
 import pytest
+from lightgbm import LGBMRanker
 from sklearn.base import BaseEstimator
 from sklearn.cross_decomposition import PLSRegression
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.ensemble import StackingRegressor
 from sklearn.linear_model import Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler, TargetEncoder
+from xgboost import XGBRanker
 
 from treerank import TreeDirectRanker
 from treerank.feature_parts import TransformerPart
@@ -65,10 +68,19 @@ def test_what_is_fitted_to_no_objective_is_refused(given):
     assert "Write" not in str(caught.value)
 
 
-@pytest.mark.parametrize("regressor", [Ridge(), make_pipeline(Ridge()), PLSRegression()])
+@pytest.mark.parametrize(
+    "regressor",
+    [Ridge(), make_pipeline(Ridge()), PLSRegression(), StackingRegressor([("ridge", Ridge())])],
+)
 def test_a_regressor_is_refused_with_what_boosts_it(regressor):
     with pytest.raises(ValueError, match=r"Write NewtonBoosting\(.*\)"):
         make_feature_part(regressor)
+
+
+@pytest.mark.parametrize("ranker", [LGBMRanker(), XGBRanker()])
+def test_a_ranker_of_another_library_is_sent_to_compare(ranker):
+    with pytest.raises(ValueError, match=r"It ranks by itself: compare\(rankers, data\) takes it"):
+        make_feature_part(ranker)
 
 
 @pytest.mark.parametrize("transformer", [TargetEncoder(), LinearDiscriminantAnalysis()])

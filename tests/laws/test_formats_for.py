@@ -35,8 +35,9 @@ DATA = {
     "odd names": ODD,
     "categories": SHOPS,
     "codes": pd.DataFrame({"price": PRICE, "shop": 1.0 * SHOP}),
-    "normalized": pd.DataFrame(
-        NUMBERS[:, :2] - NUMBERS.min(0)[:2], columns=["a.min_max", "b.min_max"]
+    "normalized": pd.DataFrame({"a.min_max": PRICE - PRICE.min(), "b.min_max": 1.0 * (SHOP == 1)}),
+    "normalized, one against": pd.DataFrame(
+        {"a.min_max": PRICE - PRICE.min(), "b.min_max": 1.0 * (SHOP != 1)}
     ),
 }
 HISTOGRAM = HistogramTrees(3, min_child_samples=5)

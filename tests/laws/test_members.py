@@ -25,11 +25,13 @@ from treerank.clicks import ClickRelevance
 from treerank.clicks.click_data import ClickData
 from treerank.documents.ranking_data import Batches
 from treerank.documents.reading import accepted_by
+from treerank.documents.rows import Rows
 from treerank.feature_parts import Ensemble, RefitTrees, Stages
 from treerank.feature_parts.base import (
     FeaturePart,
     PartTraits,
     components_of,
+    expected_components_of,
     importances_of,
     traits_of,
 )
@@ -273,6 +275,21 @@ def settings_by_workers(each):
     assert traits_of(each.whole).settings_by_workers is None
 
 
+def expected_components(each):
+    """The components before a fit are of the kinds after it, alone and in a composite."""
+    documents = Rows(np.empty((0, X.shape[1])))
+    if traits_of(each.part).components is None:
+        with pytest.raises(ValueError, match=type(each.part).__name__):
+            expected_components_of(each.whole, documents)
+        return
+    expected = expected_components_of(clone(each.part), documents)
+    found = expected_components_of(clone(each.whole), documents)
+    after = components_of(each.whole, np.ones(1))
+    assert expected.kinds == found.kinds == after.kinds
+    dtypes = {each.forest.sum_dtype for each in (found, after) if each.forest.n_trees}
+    assert len(dtypes) <= 1
+
+
 #: What each member of a feature part says of a composite.
 MEMBERS = {
     member.__name__: member
@@ -280,7 +297,7 @@ MEMBERS = {
         *(transform, n_outputs_, n_features_in_, head_weight_, n_threads, given_columns),
         *(evals_result_, best_iteration_, components, get_state, set_state, feature_importances_),
         *(get_params, set_params, fit, accepts_rows, accepts_batches, settings_by_workers),
-        *(takes_categories, resumes),
+        *(takes_categories, resumes, expected_components),
     )
 }
 PARTS = [name for name in (*FEATURE_PARTS, "RefitTrees") if name not in ("ensemble", "stages")]

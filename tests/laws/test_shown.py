@@ -18,7 +18,7 @@ from sklearn.base import BaseEstimator
 from sklearn.model_selection import BaseCrossValidator
 
 import treerank
-from treerank.rankers import AntisymmetricHead
+from treerank.display.results import ColumnTable, Shown
 from treerank.reports import Report
 
 mpl.use("agg")
@@ -54,21 +54,26 @@ def by_case(cls, name, n):
 
 
 def public_results():
-    """Return the public classes that are neither estimators nor settings."""
-    packages = [m.name for m in pkgutil.walk_packages(treerank.__path__, "treerank.") if m.ispkg]
-    found = set()
-    for package in map(importlib.import_module, packages):
-        if not package.__name__.startswith(SETTINGS):
-            found |= {getattr(package, name) for name in getattr(package, "__all__", [])}
-    others = (BaseEstimator, BaseCrossValidator, AntisymmetricHead)
-    other_names = [f"treerank.{name}" for name in ("metrics", "objectives", "feature_parts")]
+    """Return the classes that show their values, and those exported that are no settings."""
+    modules = {m.name: m.ispkg for m in pkgutil.walk_packages(treerank.__path__, "treerank.")}
+    exported, shown = set(), set()
+    for name, is_package in modules.items():
+        if name.endswith("__main__"):
+            continue
+        module = importlib.import_module(name)
+        if is_package and not name.startswith(SETTINGS):
+            exported |= {getattr(module, name) for name in getattr(module, "__all__", [])}
+        classes = filter(inspect.isclass, vars(module).values())
+        shown |= {cls for cls in classes if hasattr(cls, "_repr_html_")}
+    of_estimators = (BaseEstimator, BaseCrossValidator)
     return {
         cls
-        for cls in found
+        for cls in exported | shown
         if inspect.isclass(cls)
-        and not issubclass(cls, others)
-        and not cls.__module__.startswith(tuple(other_names))
-        and cls.__name__ != "ClickShares"  # a loss
+        and cls.__module__.startswith("treerank.")
+        and not cls.__module__.startswith(SETTINGS)
+        and not issubclass(cls, of_estimators)
+        and cls not in (Shown, ColumnTable)  # bases of results
     }
 
 
@@ -206,7 +211,7 @@ def test_without_matplotlib_a_plot_says_what_to_install(cls, monkeypatch):
 def test_matplotlib_is_imported_where_something_is_plotted():
     code = (
         "import sys, treerank.inspection, treerank.evaluation, treerank.reports, treerank.rankers\n"
-        "treerank.rankers.LearningCurves; treerank.inspection.Importances\n"
+        "treerank.progress.LearningCurves; treerank.inspection.importance.Importances\n"
         "print('matplotlib' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)

@@ -8,7 +8,7 @@ import pytest
 import sklearn
 from example_rankers import PARTS, fitted_rankers, ranking_data, some_ranker
 from scipy import sparse
-from sklearn.exceptions import NotFittedError, UndefinedMetricWarning
+from sklearn.exceptions import DataConversionWarning, NotFittedError, UndefinedMetricWarning
 from sklearn.utils import check_array
 
 from treerank import MLP, NDCG, XGBoostTrees, compare, get_metric
@@ -117,6 +117,12 @@ def test_bad_data_is_refused_before_any_training(changed, message):
     given = dict(zip(["X", "y", "qid"], DATA, strict=True)) | changed
     with pytest.raises((TypeError, ValueError), match=message):
         some_ranker().fit(**given)
+
+
+def test_large_integers_of_a_frame_of_one_column_are_refused():
+    rule = r"y must be below 2\*\*53 in size as integers"
+    with pytest.warns(DataConversionWarning), pytest.raises(ValueError, match=rule):
+        TreeDirectRanker("linear").fit(np.zeros((len(LARGE), 1)), pl.DataFrame({"a": LARGE}))
 
 
 def test_an_eval_set_may_be_what_a_reader_returned():

@@ -7,39 +7,36 @@ from its chart.
 
 import numpy as np
 
-from treerank.clicks import (
-    ClickCounts,
-    ClickData,
-    ClickLog,
-    Interleaved,
-    Items,
-    LogEvaluation,
-    Preference,
-    Propensities,
-    TrustBias,
-)
+from treerank.clicks import ClickCounts, ClickLog, Items
+from treerank.clicks.click_data import ClickData
+from treerank.clicks.evaluation import LogEvaluation
+from treerank.clicks.interleaving import Interleaved, Preference
+from treerank.clicks.propensities import Propensities
+from treerank.clicks.trust_bias import TrustBias
 from treerank.datasets import Batches, Qrels, RankingData, TrecRun
 from treerank.documents import QueryGroups
-from treerank.evaluation import Comparison, Difference, Failure, Split, Summary
-from treerank.evaluation.ranker_comparison import Outcome
-from treerank.evaluation.summary import Cell
-from treerank.exports import ExportReport
-from treerank.inspection import (
-    Boundaries,
-    CalibrationCurve,
-    DataSheet,
-    Duplicates,
-    Effect,
-    Importances,
-    RankChanges,
-    Slice,
-    Slices,
-)
-from treerank.rankers import ExplainedMargins, LearningCurves, Refreshed
+from treerank.evaluation import Split
+from treerank.evaluation.ranker_comparison import Comparison, Failure, Outcome
+from treerank.evaluation.summary import Cell, Difference, Summary
+from treerank.exports.report import ExportReport
+from treerank.inspection.class_boundaries import Boundaries
+from treerank.inspection.data_sheets import DataSheet
+from treerank.inspection.effects import Effect
+from treerank.inspection.importance import Importances
+from treerank.inspection.leaks import Duplicates
+from treerank.inspection.pair_calibration import CalibrationCurve
+from treerank.inspection.query_slices import Slice, Slices
+from treerank.inspection.rank_changes import RankChanges
+from treerank.progress import LearningCurves
+from treerank.rankers.explanation import ExplainedMargins
+from treerank.rankers.refreshing import Refreshed
 from treerank.reports import Report
-from treerank.reranking import SampledLists
-from treerank.search_engines import Candidates, FeatureLog
-from treerank.statistics import Interval, PairedResult, PredictionPowered
+from treerank.reranking.sampling import SampledLists
+from treerank.search_engines.feature_logs import FeatureLog
+from treerank.search_engines.runs import Candidates
+from treerank.statistics.double_sampling import PredictionPowered
+from treerank.statistics.paired import PairedResult
+from treerank.statistics.resampled import Interval
 
 
 def numbers(n, seed=0):

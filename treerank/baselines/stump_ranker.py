@@ -143,7 +143,11 @@ class StumpRanker(Ranker):
         self._trees = self._as_trees()
 
     def _grow(self, features, descent, progress, held_out):
-        """Return ``(feature, threshold, missing, weight)`` of each stump."""
+        """Return a list with ``(feature, threshold, missing, weight)`` of each stump.
+
+        ``features`` are binned, ``descent`` moves the training scores along each stump, and
+        ``progress`` measures ``held_out``, if given, and stops.
+        """
         steps: list[tuple[int, float, int, float]] = []
         held_out_scores: np.ndarray | float = 0.0
         while len(steps) < self.n_estimators and np.any(descent.potentials):

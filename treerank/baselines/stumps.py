@@ -51,7 +51,7 @@ class BinnedFeatures(NamedTuple):
 
 
 def best_stump(codes: np.ndarray, potentials: np.ndarray) -> tuple[int, int, int, float]:
-    """Return feature, cut, missing and r of the stump of the largest |r|.
+    """Return ``(feature, cut, missing, r)`` of the stump with the largest ``|r|``.
 
     r is the sum of the potentials of the documents for which the stump is 1, which are those with
     a code above ``cut`` and, where ``missing`` is 1, those with a missing value.

@@ -58,7 +58,10 @@ class ClickShares(ListwiseLoss):
         refuse_where(y < 0, y, "y must be at least 0 as a rate")
 
     def prepared(self, lists: ListwiseObjective) -> tuple[np.ndarray, np.ndarray]:
-        """Return the logarithm of the exposure, and the clicks."""
+        """Return ``(log of exposure, clicks)``, one entry per row of ``lists``.
+
+        Exposure is the sample weight of the row; clicks are the label times the weight of the list.
+        """
         exposure = lists.judgments.sample_weight[lists.rows]
         return np.log(exposure), lists.weight * lists.y
 

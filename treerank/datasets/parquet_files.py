@@ -592,14 +592,12 @@ def _in_same_types(files: dict[str, _Part]) -> tuple[dict[str, _Part], pa.Schema
         if not part.schema.equals(schema):
             _check_same(name, part.schema, first, schema)
             schema = pa.unify_schemas([schema, part.schema], promote_options="permissive")
-    types_of = dict(zip(schema.names, schema.types, strict=True))
-    same = {}
+    types_of, same = dict(zip(schema.names, schema.types, strict=True)), dict(files)
     for name, part in files.items():
-        other_types = {}
         if not part.schema.equals(schema):
             kinds = dict(zip(part.schema.names, part.schema.types, strict=True))
-            other_types = {c: types_of[c] for c, kind in kinds.items() if kind != types_of[c]}
-        same[name] = replace(part, schema=schema, other_types=other_types)
+            differing = {c: types_of[c] for c, kind in kinds.items() if kind != types_of[c]}
+            same[name] = replace(part, other_types=differing)
     return same, schema
 
 

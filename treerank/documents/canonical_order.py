@@ -51,10 +51,10 @@ def canonical_order(
 def order_by_hashes(
     of_features: np.ndarray, n_features: int, groups: QueryGroups, *columns: np.ndarray | None
 ) -> tuple[QueryGroups, np.ndarray]:
-    """Sort rows and queries as :func:`canonical_order` does, given the hashes of the features.
+    """Return ``(groups, hashes of queries)`` in the order of :func:`canonical_order`.
 
     ``of_features`` is the hash of the ``n_features`` features of each row; ``columns`` are the
-    labels and further columns.
+    labels and further columns. ``groups`` has the new order of rows.
     """
     hashes = with_columns(of_features, n_features, *columns)
     sums = group_hashes(hashes, groups)
@@ -156,7 +156,11 @@ def _bits(value):
 
 @njit(nogil=True)
 def _add_by_row(first, last, X, keys, hashes):
-    """Add the hash of every cell to the hash of its row, for a C-ordered matrix."""
+    """Add the hashes of the cells of each row of the matrix ``X`` to ``hashes``, in place.
+
+    ``first`` to ``last`` are blocks of rows, and ``keys`` has a random number per column, which
+    enters the hashes of its cells.
+    """
     n_documents, n_features = X.shape
     for i in range(first * _BLOCK, min(last * _BLOCK, n_documents)):
         total = np.uint64(0)
@@ -167,7 +171,11 @@ def _add_by_row(first, last, X, keys, hashes):
 
 @njit(nogil=True)
 def _add_by_entry(first, last, values, columns, indptr, keys, hashes):
-    """Add the hash of every cell to the hash of its row, for a CSR matrix."""
+    """Add the hashes of the cells of each row of a CSR matrix to ``hashes``, in place.
+
+    Zeros count as in :func:`_add_by_row`, whose other arguments these are; ``values``, ``columns``
+    and ``indptr`` are the matrix.
+    """
     zeros = np.uint64(0)
     for key in keys:
         zeros += _mix(key)

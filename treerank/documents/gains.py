@@ -77,7 +77,7 @@ def _listed_gains(y: np.ndarray, table: np.ndarray) -> np.ndarray:
 
 
 def _look_up(y, table):
-    """Return ``table[y]``, and which labels are an index of the table; NaN for those that are not.
+    """Return ``(table[y], is_index)``: NaN and False for labels that are no index of the table.
 
     >>> _look_up(np.array([1.0, 0.5, 2.0]), np.array([0.0, 7.0]))
     (array([ 7., nan, nan]), array([ True, False, False]))

@@ -98,9 +98,10 @@ def read_documents(estimator: Any, X: Any, y: Any = None, qid: Any = None) -> tu
 
 
 def read_pairs(estimator: Any, X_a: Any, X_b: Any) -> tuple[Any, Any]:
-    """Return the matrices of both sides of pairs.
+    """Return the documents of both sides of pairs as checked matrices ``(X_a, X_b)``.
 
-    They have equally many rows, or one of them has a single row.
+    They must have equally many rows, or one of them a single row, which is compared with all
+    others.
     """
     check_is_fitted(estimator)
     with naming("X_a"):
@@ -162,10 +163,11 @@ def check_documents(
 
 
 def take_columns(X: Any, **arguments: Any) -> tuple[Any, list[Any]]:
-    """Return a data frame without the columns that arguments name, and the values of arguments.
+    """Return ``(X, values)``: a frame without the columns that arguments name, and their values.
 
-    An argument that is not text is returned unchanged. Query ids may be named by several columns:
-    then the id of a row is the tuple of its values.
+    ``values`` lists one entry per argument: the named column, or the argument itself if it is not
+    text. Query ids may be named by several columns: then the id of a row is the tuple of its
+    values.
 
     Examples
     --------

@@ -69,7 +69,7 @@ class Rows:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Numbers of rows and features."""
+        """``(number of rows, number of features)``."""
         return len(self), self.values.shape[1]
 
     @property
@@ -116,7 +116,7 @@ class Rows:
 
     @property
     def is_sparse(self) -> bool:
-        """Whether the values are a CSR matrix, as copies of their rows then are."""
+        """Whether the values, and so copies of some of their rows, are a CSR matrix."""
         return issparse(self.values)
 
     def __len__(self) -> int:

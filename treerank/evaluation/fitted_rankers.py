@@ -52,6 +52,8 @@ def is_fitted(ranker: Any) -> bool:
         return is_fitted(ranker.steps[-1][1])
     if not needs_fit(ranker):
         return False
+    if not hasattr(ranker, "__sklearn_tags__"):  # check_is_fitted would ask for them
+        return any(name.endswith("_") and name[0] != "_" for name in vars(ranker))
     try:
         check_is_fitted(ranker)
     except NotFittedError:
@@ -87,7 +89,8 @@ def learns_from_labels(ranker: Any) -> bool:
 def fitted_names(rankers: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the names of the rankers that were fitted before.
 
-    Rankers that require no fitting are included if no other ranker is to be fitted.
+    Rankers that require no fitting are included if all others were fitted before, and there is at
+    least one such.
     """
     fitted = set()
     for name, ranker in rankers.items():

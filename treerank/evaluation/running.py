@@ -152,12 +152,12 @@ def compare(
     rankers = read_models(rankers)
     before = fitted_names(rankers)
     _refuse_for_fitted(rankers, before, cv, grid or {})
+    unfitted = {name: ranker for name, ranker in rankers.items() if name not in before}
+    _check_rankers(unfitted)
     seeded = {
         name: ranker if name in before else _seeded(adapted(ranker), random_state)
         for name, ranker in rankers.items()
     }
-    unfitted = {name: ranker for name, ranker in rankers.items() if name not in before}
-    _check_rankers(unfitted)
     _check_search(seeded, grid or {}, inner_cv)
     by_name = metrics_by_name(metrics, convention)
     first_metric = next(iter(by_name.values()))
@@ -279,9 +279,10 @@ class Scoring:
 
 
 def _of_queries_with(rows: np.ndarray, qid: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return masks of all rows of the queries of some rows, and of these queries.
+    """Return ``(rows, queries)``: masks of the queries with any of the rows, and of their rows.
 
-    ``np.isin`` would compare each row with each query where ids are tuples.
+    ``rows`` is a mask of rows. ``np.isin`` would compare each row with each query where ids are
+    tuples.
     """
     codes = QueryGroups.from_qid(qid, len(qid)).codes
     queries = np.bincount(codes, rows) > 0

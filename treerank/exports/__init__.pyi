@@ -1,4 +1,3 @@
 from treerank.exports.exporting import export as export
 from treerank.exports.exporting import formats_for as formats_for
-from treerank.exports.report import ExportReport as ExportReport
 from treerank.exports.uploads import write_feature_set as write_feature_set

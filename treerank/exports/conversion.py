@@ -262,7 +262,11 @@ def _forest_conversion(
 def _check_can_say(
     name: str, target: ExportFormat, consumer: Consumer | None, forest: Forest, names: list[str]
 ) -> None:
-    """Refuse a forest with categories, or trees of a depth, that a format cannot hold."""
+    """Refuse a forest that a format cannot hold: with categories, or with trees that are too deep.
+
+    ``name`` and ``target`` are the format, ``consumer`` is what the program that reads it can do,
+    and ``names`` are the features' names.
+    """
     sets = forest.categories
     if consumer is not None and sets is not None:
         if consumer.categories is None:

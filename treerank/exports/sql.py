@@ -116,9 +116,10 @@ def _tree_terms(written: Written) -> Iterator[str]:
 
 
 def _conditions(written: Written, node: Node) -> tuple[str, str]:
-    """Return the SQL conditions under which a document goes left, and goes right.
+    """Return ``(left, right)``: SQL conditions under which a document goes to each side of a split.
 
-    A document goes right if the first condition is false or NULL, and left if the second is.
+    Either may be used alone: a document goes right if the first is false or NULL, and left if the
+    second is.
     """
     name, missing_up_to = f"d.{quoted(written.names[node.feature])}", written.forest.missing_up_to
     if node.codes is None:

@@ -8,11 +8,9 @@ from treerank.feature_parts.histogram.streaming import StreamingTrees as Streami
 from treerank.feature_parts.histogram.trees import HistogramTrees as HistogramTrees
 from treerank.feature_parts.linear import LinearModel as LinearModel
 from treerank.feature_parts.networks.mlp import MLP as MLP
-from treerank.feature_parts.networks.network_part import NetworkPart as NetworkPart
 from treerank.feature_parts.networks.polynomial import Polynomial as Polynomial
 from treerank.feature_parts.networks.soft_tree_part import SoftTrees as SoftTrees
 from treerank.feature_parts.refit import RefitTrees as RefitTrees
 from treerank.feature_parts.stages import Stages as Stages
-from treerank.feature_parts.trees.boosting import BoostedTrees as BoostedTrees
 from treerank.feature_parts.trees.lightgbm import LightGBMTrees as LightGBMTrees
 from treerank.feature_parts.trees.xgboost import XGBoostTrees as XGBoostTrees

@@ -146,7 +146,11 @@ class RefitTrees(BaseEstimator):
     def _take_steps(
         self, trees: Forest, rows: Rows, objective: Objective, values: np.ndarray
     ) -> None:
-        """Update ``values``, the leaf values, of one tree after the other, in place."""
+        """Add a Newton step to the leaf values of each tree in turn, in place.
+
+        ``values``, of shape (n_nodes, 1), belongs to ``trees``; the derivatives of ``objective`` on
+        ``rows`` follow the updated scores.
+        """
         X, objective = rows.array(), as_objective(objective)
         leaves = forest_leaves(trees, X, n_threads=self.n_threads)
         scores = forest_scores(trees, X, n_threads=self.n_threads)[:, 0]

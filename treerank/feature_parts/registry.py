@@ -6,8 +6,9 @@ To add one, list it in ``FEATURE_PARTS`` under its short name.
 from inspect import Parameter, signature
 from typing import Any
 
-from sklearn.base import is_classifier
+from sklearn.base import is_classifier, is_regressor
 from sklearn.utils import get_tags
+from sklearn.utils.validation import has_fit_parameter
 
 from treerank.checks import check_choice, closest, has_methods, quote
 from treerank.feature_parts.base import copy_of
@@ -100,8 +101,13 @@ def _instead_of(candidate: Any) -> str:
             " To keep the trees of a fitted ranker as a part, write "
             "RefitTrees(ranker.forest(), learning_rate=0.0)."
         )
-    is_model = has_methods(candidate, "fit", "predict") and not has_methods(candidate, "rank")
-    if is_model and not is_classifier(candidate):
+    if is_foreign_ranker(candidate):
+        return " It ranks by itself: compare(rankers, data) takes it as it is."
+    is_model = has_methods(candidate, "fit") and (
+        has_methods(candidate, "predict")
+        or (has_methods(candidate, "get_params") and is_regressor(candidate))
+    )
+    if is_model and not has_methods(candidate, "rank") and not is_classifier(candidate):
         return f" Write NewtonBoosting({quote(candidate)}) for a regressor."
     if has_methods(candidate, "fit", "transform", "get_params") and not has_methods(
         candidate, "rank"
@@ -112,6 +118,22 @@ def _instead_of(candidate: Any) -> str:
     if isinstance(candidate, str) and candidate in RENAMED_PARTS:
         return f" It is called {RENAMED_PARTS[candidate]!r} now."
     return closest(candidate, FEATURE_PARTS)
+
+
+def is_foreign_ranker(model: Any) -> bool:
+    """Tell whether a model of another library learns from queries itself, by its ``fit``.
+
+    Examples
+    --------
+    >>> from lightgbm import LGBMRanker, LGBMRegressor
+    >>> is_foreign_ranker(LGBMRanker()), is_foreign_ranker(LGBMRegressor())
+    (True, False)
+    """
+    return (
+        has_methods(model, "fit", "predict")
+        and not has_methods(model, "rank")
+        and any(has_fit_parameter(model, name) for name in ("group", "group_id", "qid"))
+    )
 
 
 def is_auto(feature_part: Any) -> bool:

@@ -42,7 +42,10 @@ class GrowingForest:
     def split(
         self, node: int, feature: int, threshold: float, missing_left: bool
     ) -> tuple[int, int]:
-        """Split the leaf ``node`` and return the numbers of its left and right child."""
+        """Turn the leaf ``node`` into a split; return ``(left, right)``, numbers of its new leaves.
+
+        Values up to ``threshold`` go left, and missing ones if ``missing_left``.
+        """
         self.feature[node], self.threshold[node] = feature, threshold
         self.missing_left[node], self.values[node] = missing_left, 0.0
         self.left[node], self.right[node] = self._add(), self._add()

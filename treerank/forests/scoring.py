@@ -189,7 +189,10 @@ def _is_in(value, node, sets):
 
 @register_jitable(error_model="numpy")
 def _add_leaf(values, leaf, first, single, scores, i):
-    """Add the values of a leaf to the scores of a document, from the output ``first`` on."""
+    """Add the values of a leaf to the scores of document ``i``, from output ``first`` on.
+
+    ``single`` rounds the sums to single precision.
+    """
     for k in range(values.shape[1]):
         total = scores[i, first + k] + values[leaf, k]
         # A sum of two singles, in double and then rounded, is their sum in single.
@@ -285,7 +288,11 @@ def _fill_columns(X, feature, missing_left, up_to, columns):
 
 @njit(error_model="numpy", nogil=True)
 def _fill_by_sets(X, feature, set_node, nodes, sets, by_set):
-    """Write the columns of splits by category: 0 for documents that go left and 1 for others."""
+    """Write into ``by_set[k, i]`` whether document ``i`` goes left at split ``k``: 0 if so, else 1.
+
+    Split ``k`` is by the categories of ``feature[k]`` at node ``set_node[k]``; a node of -1 is
+    skipped.
+    """
     for k in range(len(feature)):
         node = set_node[k]
         for i in range(len(X) if node >= 0 else 0):

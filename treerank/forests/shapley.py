@@ -100,10 +100,12 @@ def _parts(n, A, B, nodes, sets, values, shares, bits, depth):
 
 @register_jitable(error_model="numpy")
 def _walk(root, A, B, nodes, sets, values, shares, bits, state, sums, parts):
-    """Add the contributions in one tree to ``parts``.
+    """Add the contributions in the tree at ``root`` to ``parts``, of shape (n_features, 64).
 
-    Rows of ``sums`` are alternately gains and losses: of the subtree that was walked last, and in
-    earlier rows of left subtrees whose right siblings were not walked yet.
+    ``A`` and ``B`` are the documents of 64 pairs as columns. ``state`` and ``sums`` are work
+    buffers, a stack each: rows 2i and 2i + 1 of ``sums`` are, for each pair, what the leaves of one
+    subtree add to each feature in which its path follows only a, and subtract from each in which it
+    follows only b.
     """
     _, feature, threshold, left, right, missing_left, up_to = nodes
     masks, path, last = state
@@ -160,7 +162,10 @@ def _find_up_to(columns, f, limit, missing_left, bits):
 
 @register_jitable(error_model="numpy")
 def _find_left(columns, f, node, nodes, sets, bits):
-    """Return the mask of the pairs whose feature ``f`` goes left at a split of any kind."""
+    """Return a bit mask of the pairs that go left at ``node``, which splits by feature ``f``.
+
+    ``columns`` has the values of the pairs by feature, and ``bits`` the bit of each pair.
+    """
     mask = _NONE
     for i in range(_LANES):
         mask |= bits[i] if goes_left(columns[f, i], node, nodes, sets) else _NONE

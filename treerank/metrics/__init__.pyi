@@ -1,5 +1,4 @@
 from treerank.metrics.base import Metric as Metric
-from treerank.metrics.base import PreparedMetric as PreparedMetric
 from treerank.metrics.graded_metrics import NDCG as NDCG
 from treerank.metrics.graded_metrics import ExpectedReciprocalRank as ExpectedReciprocalRank
 from treerank.metrics.graded_metrics import RankBiasedPrecision as RankBiasedPrecision
@@ -11,7 +10,6 @@ from treerank.metrics.judged import ndcg_bounds as ndcg_bounds
 from treerank.metrics.pairwise_accuracy import PairwiseAccuracy as PairwiseAccuracy
 from treerank.metrics.registry import CONVENTIONS as CONVENTIONS
 from treerank.metrics.registry import METRICS as METRICS
-from treerank.metrics.registry import FunctionMetric as FunctionMetric
 from treerank.metrics.registry import RankingScorer as RankingScorer
 from treerank.metrics.registry import get_metric as get_metric
 from treerank.metrics.registry import with_convention as with_convention
@@ -21,4 +19,3 @@ from treerank.metrics.threshold_metrics import Precision as Precision
 from treerank.metrics.threshold_metrics import Recall as Recall
 from treerank.metrics.threshold_metrics import ReciprocalRank as ReciprocalRank
 from treerank.metrics.threshold_metrics import Success as Success
-from treerank.metrics.threshold_metrics import ThresholdMetric as ThresholdMetric

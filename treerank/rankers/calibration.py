@@ -90,7 +90,7 @@ def fit_calibration_slope(scores: ArrayLike, y: ArrayLike, qid: Queries = None) 
 
 
 def _likelihood(scores, y, groups):
-    """Return the scores in canonical order, and the logistic loss of the pairs in this order.
+    """Return ``(scores, objective)``: scores in canonical order, the logistic loss of pairs in it.
 
     The order depends on the scores, labels and queries alone, so no shuffle changes the last bits.
     """
@@ -278,8 +278,8 @@ def _curves(
     -------
     tuple
         ``(steps, line, is_line)``: the isotonic fit at ``points``, slope and intercept of the log
-        odds, and whether the line is to be used. The isotonic fit is, if its log loss is lower by
-        more than a standard error.
+        odds, and whether the line is to be used: not if the log loss of the isotonic fit is lower
+        by more than a standard error.
     """
     gains = np.zeros(_N_FOLDS)  # in log loss, of the isotonic fit over the linear log odds
     for number in range(_N_FOLDS):

@@ -159,7 +159,7 @@ class TreeDirectRanker(DirectRanker):
     def best(cls, time: float | None = None, **settings: Any) -> Self:
         """Return an unfitted ranker that ranks best, and takes longer to fit than the default.
 
-        A fit takes 9 to 14 times the processor time of the default's on the data sets of the
+        A fit takes 6 to 10 times the processor time of the default's on the data sets of the
         manual's page of evidence. Its feature part is an ensemble of trees fitted to the loss of
         the ranker, of trees fitted to the labels by squared error, each with three seeds, and of a
         linear model. The weight of each kind is chosen on left-out queries, and the sizes of trees

@@ -9,9 +9,10 @@ from own_objective import Given, HalfSquare
 
 from treerank.documents.columns import Columns
 from treerank.documents.rows import Rows
-from treerank.feature_parts import BoostedTrees, HistogramTrees, LightGBMTrees, XGBoostTrees
+from treerank.feature_parts import HistogramTrees, LightGBMTrees, XGBoostTrees
 from treerank.feature_parts.trees import lightgbm as lightgbm_trees
 from treerank.feature_parts.trees import xgboost as xgboost_trees
+from treerank.feature_parts.trees.boosting import BoostedTrees
 
 RNG = np.random.default_rng(1)
 HELD_OUT, held_out_fit = VALIDATION

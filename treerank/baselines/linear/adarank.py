@@ -110,7 +110,11 @@ class AdaRank(LinearRanker):
 
 
 def _watched(rounds, progress, held_out):
-    """Return the rounds to keep, given held-out standard features by column, or ``None``."""
+    """Return the rounds to keep: up to the best on the held-out documents, or all.
+
+    ``rounds`` yields ``(features, weights)`` to add. ``held_out`` are standard features of shape
+    (n_features, n_documents), or ``None``; ``progress`` measures and stops.
+    """
     scores = np.zeros(0 if held_out is None else held_out.shape[1])
     done = []
     for move in rounds:
@@ -178,7 +182,11 @@ class WeakRankerChoice:
         self.n_idle = 0
 
     def best(self, values: np.ndarray) -> tuple[int | None, float]:
-        """Return number and value of the best that is not excluded; ``None`` if all are."""
+        """Return ``(number, value)`` of the largest value that is not excluded.
+
+        ``(None, -inf)`` without. ``values`` has an entry per weak ranker; those of excluded ones
+        are overwritten.
+        """
         values[self.excluded] = -np.inf
         number = int(np.argmax(values)) if len(values) else None
         if number is None or values[number] == -np.inf:

@@ -77,7 +77,11 @@ class CoordinateAscent(LinearRanker):
         return best
 
     def _ascend(self, columns, measure, rng):
-        """Return weights, and the metric that they reach on the training queries."""
+        """Return ``(weights, metric)`` at the end of one ascent on the training queries.
+
+        ``columns`` are standard features of shape (n_features, n_documents); ``rng`` draws the
+        order of the weights.
+        """
         varied = np.flatnonzero(np.ptp(columns, axis=1) > 0)
         weight = np.zeros(len(columns))
         weight[varied] = 1.0
@@ -95,7 +99,11 @@ class CoordinateAscent(LinearRanker):
         return weight, value
 
     def _best_step(self, j, weight, scores, value, columns, measure):
-        """Return the step of one weight that gains most, 0 for none, and the metric there."""
+        """Return ``(step, metric)`` of the best change of weight ``j``.
+
+        The step is 0 if none is better. ``scores`` and ``value``, the metric, are those of the
+        present weights.
+        """
         unit = np.abs(weight).sum() / np.count_nonzero(weight) if weight.any() else 1.0
         lengths = unit * 2.0 ** (np.arange(self.n_steps) - 7)
         best = 0.0

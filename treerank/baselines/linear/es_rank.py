@@ -91,7 +91,7 @@ class ESRank(LinearRanker):
         return rng.standard_normal(len(scale.mean))
 
     def _evolve(self, weight, columns, measure, rng, progress, held_out):
-        """Return the weights of the last parent, or of the best on held-out queries."""
+        """Return the weights of the last parent, or of the best by ``held_out``, if given."""
         no_bias = np.zeros(len(weight))
         scores = linear_scores(columns.T, weight, no_bias)
         fitness = measure.mean(measure.values(scores))
@@ -121,7 +121,7 @@ def _of_unit_size(weight):
 
 
 def _draw_move(n_weights, rng):
-    """Draw which weights move, and by how much."""
+    """Return ``(indices, changes)``: random weights to change, in rising order, and by how much."""
     moved = rng.permutation(n_weights)[: rng.randint(1, n_weights + 1)]
     factor = np.exp(np.clip(rng.standard_cauchy(len(moved)), -_LARGEST, _LARGEST))
     return np.sort(moved), rng.standard_normal(len(moved)) * factor

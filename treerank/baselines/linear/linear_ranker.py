@@ -64,7 +64,10 @@ class LinearRanker(Ranker):
     def _weigh(
         self, data: TrainingSet, scale: FeatureScale, held_out: EvalSet | None, seed: int
     ) -> np.ndarray:
-        """Return the weight of each standard feature."""
+        """Return the weight of each standard feature, from training data.
+
+        A subclass implements this.
+        """
         raise NotImplementedError
 
     def components(self) -> Components:

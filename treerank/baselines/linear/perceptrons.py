@@ -20,7 +20,7 @@ def n_products(n_features: int, quadratic: bool) -> int:
 
 @njit
 def _expand(x, quadratic, features):
-    """Write a document and, if quadratic, all products of two of its features."""
+    """Write a document's features and, if ``quadratic``, all products of two into ``features``."""
     column = len(x)
     for i in range(column):  # to assign a slice takes a second more to compile
         features[i] = x[i]
@@ -46,11 +46,13 @@ def train_epoch(
     thresholds: np.ndarray,
     errors: np.ndarray,
 ) -> None:
-    """Show documents in the given order to some perceptrons; each draws its own share of them.
+    """Train perceptrons ``first`` to ``last - 1`` on documents in this order, each on its share.
 
-    The last three arguments are written to: ``weights`` of shape (n_perceptrons, n_weights),
-    ``thresholds`` of shape (n_perceptrons, n_levels - 1) and ``errors`` of shape
-    (n_perceptrons,), by how many levels in all each perceptron was wrong before it learned.
+    ``Z`` are standard features, ``level`` the number of each label, and ``share`` the probability
+    that a perceptron sees a document; ``seed`` and ``epoch`` decide which. The last three arguments
+    are written to: ``weights`` of shape (n_perceptrons, n_weights), ``thresholds`` of shape
+    (n_perceptrons, n_levels - 1) and ``errors`` of shape (n_perceptrons,), by how many levels in
+    all each perceptron was wrong before it learned.
     """
     for p in range(first, last):
         key = seed, epoch * len(weights) + p

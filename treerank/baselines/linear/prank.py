@@ -122,7 +122,11 @@ class PRank(LinearRanker):
         return best[0]
 
     def _train(self, Z, level, held_out, progress, seed):
-        """Return weights and thresholds of the best epoch."""
+        """Return ``(weights, thresholds)`` of the best epoch, means over the perceptrons.
+
+        ``Z`` are standard features, ``level`` is the number of each label, and ``progress``
+        measures the held-out documents, or the errors without any.
+        """
         rng = np.random.RandomState(seed)
         weights = np.zeros((self.n_perceptrons, n_products(Z.shape[1], self._quadratic)))
         thresholds = np.zeros((self.n_perceptrons, level.max()))

@@ -72,7 +72,11 @@ class FeatureScale:
 
 
 def _block_sums(X, rows, weight, center):
-    """Return sum, sum of squares, weight and largest magnitude of each column in each block."""
+    """Return an array of shape (4, n_blocks, n_features) of statistics of blocks of rows.
+
+    Its first axis has the sum and the sum of squares of the values less ``center``, both weighted,
+    the weight, and the largest magnitude of the values. Missing values are left out.
+    """
     n_blocks = -(-len(rows) // _BLOCK)
     sums_by_block = np.zeros((4, n_blocks, X.shape[1]))
     in_parts(_add_blocks, n_blocks, X, rows, weight, center, sums_by_block)

@@ -52,7 +52,7 @@ class Comparator(NamedTuple):
 
     @classmethod
     def at_random(cls, n_features: int, n_hidden: int, seed: int) -> Self:
-        """Draw small weights."""
+        """Return a comparator with small random weights and biases 0."""
         rng = np.random.default_rng(seed)
         wide, narrow = (2 * n_features) ** -0.5, (2 * n_hidden) ** -0.5
         first, second = rng.uniform(-wide, wide, (2, n_hidden, n_features))
@@ -64,10 +64,10 @@ class Comparator(NamedTuple):
         return self._replace(ahead=0 * self.ahead, behind=0 * self.behind)
 
     def project(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the inputs of the hidden units from each document, as the first and the second.
+        """Return ``(as_first, as_second)``: what documents add to hidden units in either place.
 
-        They are rounded to single precision, so that the scores of a document do not depend on the
-        documents that come with it.
+        Both have shape (n_documents, n_hidden). They are rounded to single precision, so that the
+        scores of a document do not depend on the documents that come with it.
         """
         both = np.concatenate([self.first, self.second]).T
         result = np.empty((len(X), both.shape[1]))
@@ -77,7 +77,10 @@ class Comparator(NamedTuple):
         return as_first, as_second
 
     def prefer(self, as_first: np.ndarray, as_second: np.ndarray, i: Any, j: Any) -> np.ndarray:
-        """Return how much documents ``i`` are preferred to ``j``, from -1 to 1."""
+        """Return the preference for documents ``i`` over ``j``, pair by pair, from -1 to 1.
+
+        ``as_first`` and ``as_second`` come from :meth:`project`.
+        """
         hidden = np.tanh(as_first[i] + as_second[j] + self.bias)
         dual = np.tanh(as_first[j] + as_second[i] + self.bias)
         above = (self.ahead * hidden + self.behind * dual).sum(axis=-1) + self.output_bias

@@ -179,7 +179,10 @@ class RankNetStar(NeuralRanker):
 
 
 def _merged(data):
-    """Return all documents as one query; a pair weighs the geometric mean of two queries'."""
+    """Return the training data with all documents in one query.
+
+    Query weights move to documents, so that a pair weighs the geometric mean of both queries'.
+    """
     weight = data.sample_weight
     if data.query_weight is not None:
         root = np.sqrt(data.query_weight)

@@ -61,7 +61,10 @@ def sort_by_comparison(
 
 
 def _runs(groups, width):
-    """Return begin, middle and end of all pairs of neighboring runs."""
+    """Return ``(begin, middle, end)`` of all pairs of neighboring sorted runs of this width.
+
+    They are arrays of positions; a pair's second run may be shorter or empty.
+    """
     n_pairs = -(-groups.sizes // (2 * width))
     query = np.repeat(np.arange(groups.n_queries), n_pairs)
     number = np.arange(len(query)) - np.repeat(np.cumsum(n_pairs) - n_pairs, n_pairs)
@@ -71,7 +74,11 @@ def _runs(groups, width):
 
 
 def _merge_neighbors(order, runs, prefer, compared):
-    """Return the order with each pair of runs merged; add the comparisons to ``compared``."""
+    """Return ``order`` with each pair of runs merged by preference.
+
+    ``runs`` come from :func:`_runs`. All comparisons ``(i, j, preference)`` are appended to
+    ``compared``.
+    """
     begin, middle, end = runs
     merged = order.copy()
     left, right, target = begin.copy(), middle.copy(), begin.copy()
@@ -133,7 +140,7 @@ class ComparedDocuments:
 
     @classmethod
     def of_held_out(cls, X: np.ndarray, held_out: EvalSet, metric: Any) -> Self:
-        """Return held-out documents, of which only differences that the metric sees count."""
+        """Return held-out documents to sort; pairs count whose gains differ by the metric."""
         metric = get_metric(metric)
         gains = metric.gains(held_out.y) if isinstance(metric, Metric) else held_out.y
         return cls(X, gains, held_out.groups, np.ones(len(X)), held_out.metric)
@@ -144,7 +151,10 @@ class ComparedDocuments:
         return bool(self.groups.with_two_labels(self.gains).any())
 
     def sort(self, comparator: Comparator) -> tuple[np.ndarray, float]:
-        """Return the pairs that sorting compares wrongly, and the quality of the ranking."""
+        """Sort by a comparator; return ``(wrong pairs, quality of the ranking)``.
+
+        The wrong pairs have shape (2, n_pairs): rows of the better and the worse document of each.
+        """
         projected = comparator.project(self.X)
         order, (i, j, preference) = sort_by_comparison(
             self.groups, lambda i, j: comparator.prefer(*projected, i, j)
@@ -158,7 +168,7 @@ class ComparedDocuments:
         return np.stack([better, worse]), quality
 
     def error(self, comparator: Comparator, pairs: np.ndarray) -> float:
-        """Return the share of pairs that a comparator gets wrong."""
+        """Return the share of pairs (better, worse) that a comparator gets wrong; 0 of none."""
         if not pairs.shape[1]:
             return 0.0
         projected = comparator.project(self.X)

@@ -179,7 +179,11 @@ class SortNet(Ranker):
         self.weights_ = {name: np.array(part) for name, part in best._asdict().items()}
 
     def _search(self, train, judge, seed):
-        """Sort and train by turns; return the comparator that ranks ``judge`` best."""
+        """Sort and train in turns; return the comparator whose ranking of ``judge`` is best.
+
+        ``train`` and ``judge`` are :class:`ComparedDocuments`, ``judge`` being the held-out ones or
+        ``train``.
+        """
         comparator = Comparator.at_random(train.X.shape[1], self.n_hidden, seed)
         best, best_quality, self.qualities_, self.n_pairs_ = comparator, (-np.inf, 0), [], 0
         wrong, wrong_to_judge = np.zeros((2, 0), np.int64), np.zeros((2, 0), np.int64)
@@ -200,7 +204,11 @@ class SortNet(Ranker):
         return best if self.n_pairs_ or train.has_pairs else best.without_preference()
 
     def _train(self, comparator, train, wrong, judge, wrong_to_judge, seed):
-        """Return the comparator trained on the wrong pairs; remember how many they are."""
+        """Return the comparator trained on the pairs ``wrong`` of ``train``; set ``n_pairs_``.
+
+        The epoch that is best on the pairs ``wrong_to_judge`` of ``judge`` is kept. Without pairs,
+        the comparator is returned as it is.
+        """
         self.n_pairs_ = wrong.shape[1]
         if not wrong.shape[1]:
             return comparator
@@ -237,5 +245,5 @@ def _log_odds(preference):
 
 
 def _union(pairs, more):
-    """Return all pairs of two arrays of shape (2, n_pairs) once."""
+    """Return the distinct pairs of two arrays of shape (2, n_pairs), sorted."""
     return np.unique(np.concatenate([pairs, more], axis=1), axis=1)

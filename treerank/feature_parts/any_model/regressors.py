@@ -8,7 +8,7 @@ import numpy as np
 from sklearn import config_context
 from sklearn.base import BaseEstimator, is_classifier, is_regressor
 from sklearn.utils import Tags, check_random_state
-from sklearn.utils.validation import check_is_fitted, has_fit_parameter
+from sklearn.utils.validation import check_is_fitted
 
 from treerank.all_or_nothing import all_or_nothing
 from treerank.checks import has_methods, quote
@@ -21,7 +21,7 @@ from treerank.feature_parts.any_model.models import (
 )
 from treerank.feature_parts.base import Validation, check_validation
 from treerank.feature_parts.indicators import IndicatorColumns
-from treerank.feature_parts.registry import reads_sparse
+from treerank.feature_parts.registry import is_foreign_ranker, reads_sparse
 from treerank.feature_parts.rows import as_rows
 from treerank.objectives.base import Objective, as_objective
 from treerank.parameters import Auto, Count, LearningRate, Rule, Seed, check_parameters
@@ -42,7 +42,7 @@ def _check_regressor(name: str, value: Any) -> None:
             f"{name} must be a regressor with fit(X, y) and predict(X), such as "
             f"ExtraTreesRegressor(); got {quote(value)}."
         )
-    if any(has_fit_parameter(value, argument) for argument in ("group", "group_id", "qid")):
+    if is_foreign_ranker(value):
         raise ValueError(
             f"{name} must be a regressor, which sees no queries; got the ranker {quote(value)}. "
             "Write its regressor, or compare(rankers, data), which takes it as it is."

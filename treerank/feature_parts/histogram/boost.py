@@ -75,7 +75,12 @@ def _earlier_scores(task: GrowthTask, rows: Rows) -> np.ndarray:
 
 
 def _grow_tree(part, task, data, rules, sampler, scores):
-    """Return one new tree, a ``GrownTree``, and add it to the scores, in place."""
+    """Grow the next tree on the derivatives at ``scores``; add it to these, and return it.
+
+    ``part`` has the parameters, ``task`` the objective and the seed, ``data`` the bins of the
+    features, ``rules`` the limits of trees; ``sampler`` draws the rows. The result is a
+    ``GrownTree``.
+    """
     sizes, all_rows, key = task.sizes, task.rows, (task.seed, task.derivatives.iteration)
     leave_memory(data.binned)  # the bins are large, and the objective needs memory, too
     gradient, hessian = (d.reshape(scores.shape) for d in task.derivatives(scores))

@@ -398,7 +398,10 @@ def _next_leaf(step, planned, nodes, splits, level_by_level):
 
 @register_jitable(error_model="numpy")
 def _split(number, step, nodes, split, rows, binned_by_column):
-    """Split leaf ``number``: sort its rows by side, and make two new leaves below it."""
+    """Split leaf ``number`` of ``nodes`` by ``split``: sort its ``rows`` by side, add two leaves.
+
+    ``step`` gets the numbers of the new leaves, the one with fewer documents first.
+    """
     first = step.n_nodes
     parent, left, right = nodes[number], nodes[first], nodes[first + 1]
     leaf_rows, bins = rows[parent.begin : parent.end], binned_by_column[split.column]
@@ -418,7 +421,11 @@ def _split(number, step, nodes, split, rows, binned_by_column):
 
 @register_jitable(error_model="numpy")
 def _pass_on(number, nodes, groups, paths, slots):
-    """Pass the groups of features on the path, and the slots of histograms, to the children."""
+    """Copy to the two children of leaf ``number`` what holds for it.
+
+    ``paths`` tells which groups of features the splits above allow: those that have all of their
+    features. ``slots`` has the places of its histograms.
+    """
     first, column = nodes[number].first, nodes[number].column
     for group in range(len(groups)):
         is_open = paths[number, group] and groups[group, column]

@@ -57,7 +57,7 @@ def sample_features(is_used: np.ndarray, share: float, key: Key) -> np.ndarray:
 
 
 def project(gradient: np.ndarray, hessian: np.ndarray, key: Key) -> tuple[np.ndarray, np.ndarray]:
-    r"""Return one gradient and hessian per document, by which the splits of a tree are chosen.
+    r"""Return ``(gradient, hessian)`` with one entry per document, to choose a tree's splits by.
 
     With several outputs this is a random projection [1]_,
     :math:`\sum_k \epsilon_k G_k / \sqrt{\bar h_k}`, with random signs :math:`\epsilon_k` for

@@ -58,7 +58,10 @@ class TreeRules(NamedTuple):
 
 @register_jitable(error_model="numpy")
 def newton_step(gradient: float, hessian: float, rules: TreeRules, leaf: Any) -> float:
-    """Return the best value of a leaf with these sums, within the bounds of ``leaf``."""
+    """Return the value of a leaf that lowers the loss most, by its sums of both derivatives.
+
+    ``rules`` has the L1 and L2 penalties; the value is clipped to the bounds of ``leaf``.
+    """
     shrunk = max(abs(gradient) - rules.reg_alpha, 0.0)
     step = -copysign(shrunk, gradient) / (hessian + rules.reg_lambda)
     return min(max(step, leaf.lower), leaf.upper)

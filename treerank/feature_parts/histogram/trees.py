@@ -128,7 +128,7 @@ class HistogramTrees(BoostedTrees):
         return _checked(Forest.of_state(model))
 
     def describe(self, booster: Forest) -> tuple[int, int, int]:
-        """Return the numbers of features, of outputs and of trees of a forest."""
+        """Return ``(n_features, n_outputs, n_trees)`` of a forest."""
         return booster.n_features, booster.n_outputs, booster.n_trees
 
     def _rules(self, sizes: Sizes, is_monotone: bool) -> TreeRules:

@@ -269,7 +269,11 @@ class NetworkPart(BaseEstimator):
         self.network_, self._double_network = network, None
 
     def _train(self, rows, objective, validation, seed):
-        """Train, and keep the weights of the best epoch, or of the last one."""
+        """Train on ``rows``.
+
+        Keep the weights of the best epoch, or of the last without early stopping. ``validation`` is
+        ``(rows, metric)`` or None.
+        """
         device = training.choose_device(self.device)
         X = self._as_tensor(rows, device)
         held_out = None if validation is None else self._as_tensor(validation[0], device)

@@ -360,7 +360,11 @@ class BoostedTrees(BaseEstimator):
         check_validation(self, validation)
 
     def _sizes_for(self, rows: Rows, objective: Objective) -> Sizes:
-        """Return the sizes of the trees: parameters, or :func:`auto_sizes` for the value "auto"."""
+        """Return the sizes of the trees, and say those that were found.
+
+        A value "auto" becomes the size of the earlier trees if the fit continues them, else that of
+        :func:`auto_sizes`.
+        """
         counts = np.array([len(rows), objective.n_queries])
         n_documents, n_queries = rows.total(counts).tolist()
         params = self.get_params(deep=False)

@@ -64,7 +64,11 @@ class FixedPointDerivatives:
         self.largest_gradient = 0.0
 
     def __call__(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return gradient and hessian as float32, rounded so that their sums are exact."""
+        """Return ``(gradient, hessian)`` as float32, rounded so that their sums are exact.
+
+        The scores may be of any shape that has one entry per document and output. Refuses negative
+        hessians and values too large to be rounded so.
+        """
         # A copy, because engines reuse the buffer of the scores in the next iteration.
         scores = np.array(scores, dtype=np.float64, order="C").reshape(self.shape)
         derivatives = self.objective.derivatives(scores, iteration=self.iteration)

@@ -155,7 +155,7 @@ class LightGBMTrees(BoostedTrees):
             raise ValueError("A model of LightGBM must be one that LightGBM reads.") from error
 
     def describe(self, booster: lightgbm.Booster) -> tuple[int, int, int]:
-        """Return the numbers of features, of outputs and of iterations of a booster."""
+        """Return ``(n_features, n_outputs, n_iterations)`` of a booster."""
         n_outputs = booster.num_model_per_iteration()
         return booster.num_feature(), n_outputs, booster.num_trees() // n_outputs
 

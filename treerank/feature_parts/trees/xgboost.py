@@ -226,7 +226,7 @@ class XGBoostTrees(BoostedTrees):
             raise ValueError("A model of XGBoost must be one that XGBoost reads.") from error
 
     def describe(self, booster: xgboost.Booster) -> tuple[int, int, int]:
-        """Return the numbers of features, of outputs and of iterations of a booster."""
+        """Return ``(n_features, n_outputs, n_iterations)`` of a booster."""
         config = json.loads(booster.save_config())["learner"]["learner_model_param"]
         n_outputs = max(1, int(config["num_target"]), int(config["num_class"]))
         return booster.num_features(), n_outputs, booster.num_boosted_rounds()

@@ -257,7 +257,11 @@ def _tree(document, number, n_features):
 
 
 def _leaf_values(document, tree, is_leaf, n_values):
-    """Return the values of all nodes, of shape (n_nodes, n_values); 0 in splits."""
+    """Return the values of a tree's nodes, of shape (n_nodes, n_values); 0 for splits.
+
+    ``document`` is the tree in the model file, ``tree`` its arrays, and ``is_leaf`` tells which
+    nodes are leaves.
+    """
     values = np.zeros((len(is_leaf), n_values))
     if n_values == 1:
         values[is_leaf, 0] = tree["split_conditions"][is_leaf]
@@ -351,7 +355,10 @@ def _whole(sizes, name, default=None):
 
 
 def _array(document, name, kind, size=None):
-    """Return an array of numbers, of ``size`` entries if that is given."""
+    """Return the array ``name`` of a model file's object, as int64 (``kind="i"``) or float32 ("f").
+
+    Refuses other entries, and a number of them that is not ``size``, if given.
+    """
     values = _entry(document, name, list | np.ndarray)
     if isinstance(values, list):
         number_type = int if kind == "i" else int | float

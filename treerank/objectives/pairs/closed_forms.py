@@ -194,7 +194,10 @@ def add_moments(trees: np.ndarray, level: int, w: float, x: float) -> None:
 
 @register_jitable(inline="always")
 def moments_below(trees: np.ndarray, level: int) -> tuple[float, float, float]:
-    """Return the sums of w, w x and w x^2 over the documents of all levels below ``level``."""
+    """Return the sums ``(w, w x, w x^2)`` over the documents of all levels below ``level``.
+
+    ``trees`` is a Fenwick tree of these sums, with a row per level from 1.
+    """
     weight, first, second = 0.0, 0.0, 0.0
     while level > 0:
         weight += trees[level, 0]

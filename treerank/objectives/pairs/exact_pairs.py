@@ -30,7 +30,11 @@ def sums(problem: PairProblem, scores: np.ndarray, iteration: int) -> Sums:
 def fill_in(
     sums: Sums, queries: np.ndarray, problem: PairProblem, scores: np.ndarray, iteration: int
 ) -> None:
-    """Fill in ``sums`` for the pairs of the queries with the numbers ``queries``, in place."""
+    """Compute ``sums``, in place, over all pairs of the queries with these numbers.
+
+    ``scores`` are by document; ``iteration`` decides on the noise of the ranking, if the weights
+    have any.
+    """
     x, ranks, ranking = problem.ranking(scores, iteration)
     in_parts(in_turn(*ranking), problem.labels.indptr)
     truncated, ties = problem.pairs.top is not None, problem.pairs.ties

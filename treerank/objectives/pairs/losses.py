@@ -33,7 +33,10 @@ def upset_probability(margin: float) -> float:
 
 @register_jitable
 def logistic(margin: float) -> tuple[float, float, float]:
-    r"""Return RankNet's loss :math:`\log(1 + e^{-m})` of a margin, and its two derivatives."""
+    r"""Return ``(value, first, second derivative)`` of RankNet's loss :math:`\log(1 + e^{-m})`.
+
+    m is the margin.
+    """
     u = upset_probability(margin)
     value = max(-margin, 0.0) + math.log1p(math.exp(-abs(margin)))
     return value, -u, u * upset_probability(-margin)
@@ -49,7 +52,8 @@ def _logistic_shape(u, p, w):
 def half_squared_tanh(margin: float) -> tuple[float, float, float]:
     r"""DirectRanker's loss :math:`\frac12 (1 - \tanh m)^2 = 2u^2`, :math:`u = 1 / (1 + e^{2m})`.
 
-    The hessian is the Gauss-Newton approximation, which is never negative.
+    Returns ``(value, gradient, hessian)`` at the margin m. The hessian is the Gauss-Newton
+    approximation, which is never negative.
     """
     u = upset_probability(2 * margin)
     p = upset_probability(-2 * margin)
@@ -60,7 +64,11 @@ def half_squared_tanh(margin: float) -> tuple[float, float, float]:
 
 @register_jitable
 def squared_sigmoid(margin: float) -> tuple[float, float, float]:
-    r"""Return :math:`u^2`, the squared probability :math:`u = 1 / (1 + e^m)` of the wrong order."""
+    r"""Return :math:`u^2`, the squared probability :math:`u = 1 / (1 + e^m)` of the wrong order.
+
+    The result is ``(value, gradient, hessian)`` at the margin m; the hessian is a Gauss-Newton
+    approximation.
+    """
     u = upset_probability(margin)
     p = upset_probability(-margin)
     return u * u, -2 * u * u * p, 2 * (u * p) ** 2
@@ -75,7 +83,8 @@ def _squared_shape(u, p, w):
 def fidelity(margin: float) -> tuple[float, float, float]:
     r"""Return FRank's loss :math:`1 - \sqrt p`, where :math:`p = 1 / (1 + e^{-m})`.
 
-    The hessian is a Gauss-Newton approximation.
+    The result is ``(value, gradient, hessian)`` at the margin m; the hessian is a Gauss-Newton
+    approximation.
     """
     u = upset_probability(margin)
     p = upset_probability(-margin)
@@ -91,13 +100,19 @@ def _fidelity_shape(u, p, w):
 
 @register_jitable
 def half_squared(margin: float) -> tuple[float, float, float]:
-    r"""Return :math:`\frac12 (1 - m)^2`, the regression of the margin on 1, and derivatives."""
+    r"""Return ``(value, first, second derivative)`` of :math:`\frac12 (1 - m)^2` at the margin m.
+
+    It is the regression of the margin on 1.
+    """
     return (1 - margin) * (1 - margin) / 2, margin - 1, 1.0
 
 
 @register_jitable
 def exponential(margin: float) -> tuple[float, float, float]:
-    r"""Return RankBoost's loss :math:`e^{-m}`, at most e^709, and its derivatives."""
+    r"""Return ``(value, first, second derivative)`` of RankBoost's loss :math:`e^{-m}`.
+
+    m is the margin. The value is at most e^709, so that it is finite.
+    """
     value = math.exp(min(-margin, 709.0))  # the last one that is finite
     return value, -value, value
 

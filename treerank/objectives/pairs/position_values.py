@@ -19,7 +19,7 @@ from treerank.numerics.ties import end_of_block, has_ties, mean_and_gap, mean_of
 
 @register_jitable
 def _no_values(order, falling, discount, gain, above, below, within, working):
-    """Leave everything at 0, for weights that do not depend on ranks."""
+    """Leave all values at 0, for weights that do not depend on ranks."""
 
 
 @register_jitable
@@ -70,7 +70,7 @@ def _map_values(order, falling, discount, gain, above, below, within, working):
 
 @register_jitable
 def _map_block(discount, start, size, relevant, seen, gained):
-    """Return the value of a block to a relevant document, to another one, and its mean discount.
+    """Return ``(to_relevant, to_other, mean_discount)``: mean values of the positions of a block.
 
     The block begins at index ``start``, and ``relevant`` of its ``size`` documents are relevant.
     Above it stand ``seen`` relevant documents, whose discounts have the sum ``gained``.
@@ -110,7 +110,11 @@ def _map_gap(discount, start, size, relevant, seen):
 
 @register_jitable
 def _mrr_values(order, falling, discount, gain, above, below, within, working):
-    """Fill in the values for MRR: only the first two relevant documents and those above matter."""
+    """Fill in ``above``, ``below`` and ``within`` for MRR, as the module explains them.
+
+    Only the first two relevant documents and those above them matter; ``gain`` is above 0 for
+    relevant ones.
+    """
     n = len(order)
     start, first, second = 0, -1.0, -1.0  # expected reciprocal ranks, once known
     alone = False  # is the first relevant document the only one of its block?

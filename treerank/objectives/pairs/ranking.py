@@ -262,7 +262,12 @@ def sort_queries(
 
 @njit(nogil=True, error_model="numpy")
 def _sort_by_bins(first, last, keys, indptr, order, falling, bins, free, is_uneven):
-    """Sort queries by bins; ``bins`` and ``free`` are working memory."""
+    """Sort the documents of queries ``first`` to ``last - 1`` by descending ``keys``, by bins.
+
+    ``order`` gets the documents of each query and ``falling`` their keys. ``is_uneven`` gets which
+    queries are left unsorted, as too many of their keys share a bin. ``bins`` and ``free`` are
+    buffers.
+    """
     for q in range(first, last):
         query_order = order[indptr[q] : indptr[q + 1]]
         key = keys[indptr[q] : indptr[q + 1]]
@@ -272,7 +277,10 @@ def _sort_by_bins(first, last, keys, indptr, order, falling, bins, free, is_unev
 
 @njit(nogil=True, error_model="numpy")
 def _sort_by_merging(queries, keys, indptr, order, falling):
-    """Sort the queries that bins did not sort, whose order holds all documents already."""
+    """Sort the documents of the given queries by descending ``keys``, where bins did not.
+
+    ``order`` has all documents of a query already, and ``falling`` gets their keys.
+    """
     for q in queries:
         query_order = order[indptr[q] : indptr[q + 1]]
         key = keys[indptr[q] : indptr[q + 1]]
