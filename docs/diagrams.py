@@ -279,7 +279,7 @@ def choose():
     d = Drawing(610, 236)
     rows = (
         ("a table of features and grades", "TreeDirectRanker()", "blue"),
-        ("time for the best accuracy", "TreeDirectRanker.best()", "green"),
+        ("time for a little more accuracy", "TreeDirectRanker.best()", "green"),
         ("few judged queries, scores of retrievers", '["lightgbm", "linear"]', "orange"),
         ("very many rows, little time or memory", '"histogram"', "vermilion"),
         ("a model of your own", "NewtonBoosting(regressor), …", "purple"),

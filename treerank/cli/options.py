@@ -287,7 +287,9 @@ def columns_for(models: Iterable[Path], path: Path, **given_columns: Any) -> dic
     saved = {model: columns_in(model) for model in models if is_archive(model)}
     names = set(column_names(path)) if any(saved.values()) else set()
     for role in ("label", "query", "document"):
-        candidates = {each[role]: model for model, each in saved.items() if each.get(role) in names}
+        candidates = {
+            roles[role]: model for model, roles in saved.items() if roles.get(role) in names
+        }
         if role in columns or role not in given_columns or not candidates:
             continue
         if len(candidates) > 1:
@@ -295,7 +297,9 @@ def columns_for(models: Iterable[Path], path: Path, **given_columns: Any) -> dic
             raise ValueError(f"{spelled(role)} must be given: {fitted} was fitted.")
         columns[role] = next(iter(candidates))
     if "days_since" not in columns and "days_since" in given_columns:
-        dates = {each["days_since"]: model for model, each in saved.items() if "days_since" in each}
+        dates = {
+            roles["days_since"]: model for model, roles in saved.items() if "days_since" in roles
+        }
         if len(dates) > 1:
             fitted = " and ".join(f"{model} with {date}" for date, model in dates.items())
             raise ValueError(

@@ -340,7 +340,7 @@ class _LogSums:
     def effective_sample_size(self, statistics: DocumentStatistics, theta: np.ndarray) -> float:
         """Return Kish's effective sample size, in sessions, by the inverse propensity weights.
 
-        ``statistics`` are those of all sessions, and ``theta`` the propensities of positions.
+        ``statistics`` sums over all sessions, and ``theta`` the propensities of positions.
         """
         ratio = np.abs(statistics.reward * statistics.ips_weight)
         impression_weight = ratio[self.document] * theta[self.position]

@@ -119,8 +119,8 @@ def letor_batches(
     r"""Return the rows of a LETOR file in batches; without ``n_features`` it is read once more.
 
     A batch has at least ``batch_size`` rows, except for the last one; ``None`` is as many as have
-    about four million numbers. The query ids of a batch are text if those of any row in it are;
-    without ``n_features``, if those of any row of the file are.
+    about four million numbers. The query ids of a batch are text if any id in it is;
+    without ``n_features``, if any id of the file is.
 
     Examples
     --------

@@ -146,13 +146,13 @@ def _words(name: str, values: ArrayLike, n: int) -> list[str]:
 
     ``name`` is the argument's name in the message.
     """
-    words = texts_of(name, values, n)
-    for word, value in zip(words, np.array(values, object), strict=True):  # text loses a last NUL
+    texts = texts_of(name, values, n)
+    for word, value in zip(texts, np.array(values, object), strict=True):  # text loses a last NUL
         if word.split() != [word] or "\0" in f"{word}{value}":
             raise ValueError(f"{name} must be words without spaces or NUL; got {quote(value)}.")
         if word.encode("utf-8", "replace").decode("utf-8") != word:  # half of a pair of UTF-16
             raise ValueError(f"{name} must be text in UTF-8; got {quote(value)}.")
-    return words
+    return texts
 
 
 def _columns(

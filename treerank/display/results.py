@@ -40,7 +40,7 @@ class Shown:
         return html_of(self._shown())
 
 
-def text_of(shown: Table | str) -> str:
+def text_of(content: Table | str) -> str:
     r"""Return a table or sentences as lines of at most 100 columns.
 
     Examples
@@ -48,13 +48,13 @@ def text_of(shown: Table | str) -> str:
     >>> text_of("One.\nTwo.")
     'One.\nTwo.'
     """
-    if isinstance(shown, Table):
-        return shown.text()
-    wrapped = (textwrap.wrap(clean(line), WIDTH) for line in shown.splitlines())
+    if isinstance(content, Table):
+        return content.text()
+    wrapped = (textwrap.wrap(clean(line), WIDTH) for line in content.splitlines())
     return cut([part for parts in wrapped for part in parts])
 
 
-def html_of(shown: Table | str) -> str:
+def html_of(content: Table | str) -> str:
     """Return a table or sentences as HTML.
 
     Examples
@@ -62,9 +62,9 @@ def html_of(shown: Table | str) -> str:
     >>> html_of("a < b")
     '<p>a &lt; b</p>'
     """
-    if isinstance(shown, Table):
-        return shown.html()
-    lines = [escape(shortened(line, _LONGEST)) for line in shown.splitlines()[:MOST_LINES]]
+    if isinstance(content, Table):
+        return content.html()
+    lines = [escape(shortened(line, _LONGEST)) for line in content.splitlines()[:MOST_LINES]]
     return f"<p>{'<br>'.join(lines)}</p>"
 
 

@@ -77,7 +77,7 @@ def row_hashes(X: Any, *columns: np.ndarray | None) -> np.ndarray:
 def with_columns(hashes: np.ndarray, n_features: int, *columns: np.ndarray | None) -> np.ndarray:
     """Return row hashes that include further columns; None is skipped.
 
-    ``hashes`` are those of the ``n_features`` features.
+    ``hashes`` holds one hash for each of the ``n_features`` features.
     """
     hashes = hashes.copy()
     extra = [np.asarray(column, dtype=np.float64) for column in columns if column is not None]

@@ -236,7 +236,7 @@ class TableValues:
         ]
 
     def join(self, tables: Iterable[list[list[Any]]]) -> None:
-        """Replace the values by those of all workers, including this one.
+        """Replace the values of this worker by the values of all workers, its own among them.
 
         ``tables`` are the results of :meth:`as_plain` of each worker.
         """

@@ -102,8 +102,12 @@ def sources_of(names: Iterable[str], columns: Iterable[Any]) -> list[str]:
     >>> sources_of(["price", "title_0", "title_1"], ["title", "id", "price"])
     ['price', 'title']
     """
-    known = {*columns}
-    return [*dict.fromkeys(name if name in known else _base_of(name, known) for name in names)]
+    fitted_names = {*columns}
+    return [
+        *dict.fromkeys(
+            name if name in fitted_names else _base_of(name, fitted_names) for name in names
+        )
+    ]
 
 
 def with_entries_of(frame: nw.DataFrame[Any], names: Iterable[str]) -> nw.DataFrame[Any]:
@@ -151,7 +155,7 @@ def _base_of(name: Any, columns: Collection[Any]) -> Any:
 
 
 def _is_entry(name: Any, base: str) -> bool:
-    """Tell whether a name is that of an entry of the column ``base``, such as ``base_0``."""
+    """Tell whether a name is an entry of the column ``base``, such as ``base_0``."""
     if not isinstance(name, str) or not name.startswith(f"{base}_"):
         return False
     number = name[len(base) + 1 :]
@@ -205,7 +209,7 @@ def _expanded(
 ) -> nw.DataFrame[Any]:
     """Return a frame in which the columns of ``sizes`` are replaced by their entries.
 
-    ``are_fitted`` tells messages that the sizes are those of ``fit``.
+    ``are_fitted`` lets messages say that ``fit`` saw these sizes.
     """
     if not sizes:
         return frame
@@ -271,8 +275,8 @@ def _of_lists(column: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     chunks = array.chunks if isinstance(array, pa.ChunkedArray) else [array]
     kind = array.type.value_type
     is_number = pa.types.is_floating(kind) or pa.types.is_integer(kind)
-    others = (pa.types.is_boolean, pa.types.is_decimal, pa.types.is_null)
-    if not (is_number or any(is_other(kind) for is_other in others)):
+    other_kinds = (pa.types.is_boolean, pa.types.is_decimal, pa.types.is_null)
+    if not (is_number or any(is_other(kind) for is_other in other_kinds)):
         has_none = column.is_null().to_numpy().astype(bool)
         _refuse_entries(column.name, _first(column), int(np.argmin(has_none)))
     parts = [(np.zeros(0), np.zeros(0, dtype=bool), np.zeros(0, dtype=np.int64))]
@@ -350,9 +354,9 @@ def _numbers_in(value: Any) -> np.ndarray | None:
         if numbers.dtype.kind == "O" and numbers.ndim == 1:
             if any(isinstance(number, str | bytes) for number in numbers):
                 return None
-            whole = np.array([number for number in numbers if is_whole(number)], dtype=object)
-            if _are_rounded(whole):
-                return whole
+            integers = np.array([number for number in numbers if is_whole(number)], dtype=object)
+            if _are_rounded(integers):
+                return integers
             numbers = np.array([np.nan if is_missing(n) else n for n in numbers], np.float64)
     except (OverflowError, TypeError, ValueError):  # of lists of several sizes within it
         return None

@@ -109,7 +109,7 @@ class TrainingQueries:
         return self.take(np.lexsort((self.documents, self.ids))[:MOST_REMEMBERED])
 
     def and_earlier(self, earlier: "TrainingQueries | None") -> Self:
-        """Return these queries and those of the earlier fit that this one continues, if any."""
+        """Return these queries and the queries of the earlier fit that goes on here, if any."""
         if earlier is None:
             return self
         return self._joined([(q.ids, q.documents, q.sizes) for q in (self, earlier)])

@@ -121,16 +121,16 @@ def labels_of_people(human_labels: Any, data: Any) -> Any:
     if not isinstance(human_labels, RankingData):
         return human_labels
     _, _, qid = data
-    others = None
+    differing = None
     if not np.array_equal(np.asarray(human_labels.qid), np.asarray(qid)):
-        others = "queries"
+        differing = "queries"
     elif isinstance(data, RankingData) and all(map(_has_documents, (human_labels, data))):
         ids, other_ids = (np.asarray(of_data.doc_ids) for of_data in (human_labels, data))
-        others = None if np.array_equal(ids, other_ids) else "documents"
-    if others is not None:
+        differing = None if np.array_equal(ids, other_ids) else "documents"
+    if differing is not None:
         raise ValueError(
             "human_labels must be labels of the same documents in the same order; got "
-            f"{quote(human_labels)}, whose {others} are others."
+            f"{quote(human_labels)}, whose {differing} are others."
         )
     return human_labels.y
 

@@ -420,13 +420,13 @@ class Comparison(RenamedMembers, Shown):
             check_choice("reference", reference, self.complete)
         elif self.complete:
             reference = find_reference(self, reference, means_and_errors(self, metrics[0])[0])
-        others = [ranker for ranker in self.complete if ranker != reference]
-        rows = [(ranker, name) for ranker in others for name in metrics]
+        challengers = [ranker for ranker in self.complete if ranker != reference]
+        rows = [(ranker, name) for ranker in challengers for name in metrics]
         ends = [self._ends(name, ranker, reference) for ranker, name in rows]
         if len(metrics) == 1:
-            names, x = others, f"{metrics[0]} minus that of {reference}"
-        elif len(others) == 1:
-            names, x = metrics, f"{others[0]} minus {reference}"
+            names, x = challengers, f"{metrics[0]} minus that of {reference}"
+        elif len(challengers) == 1:
+            names, x = metrics, f"{challengers[0]} minus {reference}"
         else:
             names = [f"{ranker}, {name}" for ranker, name in rows]
             x = f"difference from {reference}"
@@ -515,7 +515,11 @@ class Comparison(RenamedMembers, Shown):
         several = isinstance(metric, list | tuple)
         if several and not metric:
             raise ValueError(f"metric must be one of {sorted(self.metrics)}, or several; got none.")
-        return [self._name_of(each) for each in metric] if several else [self._name_of(metric)]
+        return (
+            [self._name_of(one_metric) for one_metric in metric]
+            if several
+            else [self._name_of(metric)]
+        )
 
     def _name_of(self, metric: Any) -> str:
         """Return the name of a metric; refuse one that is not in the comparison."""

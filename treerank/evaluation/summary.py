@@ -507,8 +507,8 @@ def _listed(names, word="and"):
     >>> _listed(["a", "b", "c"])
     'a, b and c'
     """
-    *rest, last = names
-    return f"{', '.join(rest)} {word} {last}" if rest else last
+    *first_names, last = names
+    return f"{', '.join(first_names)} {word} {last}" if first_names else last
 
 
 def _mean_seconds(comparison):

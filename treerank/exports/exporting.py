@@ -407,7 +407,7 @@ def _compared(
 ) -> tuple[ExportReport, dict[str, str]]:
     """Return ``(report, obstacles)`` on the documents of ``check``.
 
-    ``content`` is that of the file. ``obstacles`` maps reasons for other scores, such as
+    ``content`` is the content of the file. ``obstacles`` maps reasons for other scores, such as
     "rounding", to messages. Where the program is installed, it scores the documents itself.
     """
     if documents is None:

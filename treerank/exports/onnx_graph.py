@@ -40,7 +40,7 @@ class Graph:
     ) -> bytes:
         """Return the file of the model.
 
-        ``names`` are those of the features, ``outputs`` those of the outputs, and ``categories``
+        ``names`` are the feature names, ``outputs`` the output names, and ``categories``
         the categories by name of the feature.
         """
         X, *columns = (

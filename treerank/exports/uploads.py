@@ -214,7 +214,7 @@ def count_negative(format: str, X: Any, names: list[str]) -> dict[str, int]:
 def request_of(format: str, content: bytes, names: list[str], name: str) -> bytes:
     """Return the body of the request that uploads a model.
 
-    ``content`` is the content of the model's file, and ``names`` are those of its features.
+    ``content`` is the content of the model's file, and ``names`` are its feature names.
 
     Examples
     --------

@@ -216,8 +216,8 @@ def outputs_of(part: Any, X: Any) -> np.ndarray:
             f"transform; got shape {outputs.shape} and {outputs.dtype} from {quote(part)}."
         )
     if not getattr(part, "accepts_rows", False) and not np.isfinite(outputs).all():
-        given, advice = _as_taken(part, X), ""
-        n_missing = 0 if issparse(given) else int(np.isnan(np.asarray(given, np.float64)).sum())
+        taken, advice = _as_taken(part, X), ""
+        n_missing = 0 if issparse(taken) else int(np.isnan(np.asarray(taken, np.float64)).sum())
         if n_missing:
             advice = f" X has {n_missing} missing values, which are NaN: fill them in before."
         raise ValueError(

@@ -168,7 +168,7 @@ def _refuse_others(ranker: Ranker) -> None:
 def _learned(ranker, learn, X, y, qid, hashes, seed):
     """Return a copy of ``ranker`` that has learned from new documents.
 
-    ``learn`` is "leaves" or "trees", as in :func:`refresh`; ``hashes`` are those of the query ids.
+    ``learn`` is "leaves" or "trees", as in :func:`refresh`; ``hashes`` hash the query ids.
     """
     candidate = _unfitted(ranker, learn)
     data = training_set(Rows(X, columns=ranker.columns_), y, qid, id_hashes=hashes)

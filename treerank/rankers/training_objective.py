@@ -18,7 +18,7 @@ from treerank.objectives.pairs.settings import PairSettings
 def objective_of(data: TrainingSet, seed: int, *, loss: Any, **settings: Any) -> Objective:
     """Return the objective of a loss for the labels, queries and weights of a training set.
 
-    ``seed`` is that of the objective's random numbers. ``settings`` are fields of
+    ``seed`` seeds the random numbers of the objective. ``settings`` are fields of
     :class:`~treerank.objectives.PairSettings`. The user's own pairs replace the setting ``pairs``.
     """
     pairs: Any = data.pairs

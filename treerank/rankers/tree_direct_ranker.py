@@ -157,7 +157,7 @@ class TreeDirectRanker(DirectRanker):
 
     @classmethod
     def best(cls, time: float | None = None, **settings: Any) -> Self:
-        """Return an unfitted ranker that ranks best, and takes longer to fit than the default.
+        """Return an unfitted ensemble: more accurate on most data sets, and slower to fit.
 
         A fit takes 6 to 10 times the processor time of the default's on the data sets of the
         manual's page of evidence. Its feature part is an ensemble of trees fitted to the loss of

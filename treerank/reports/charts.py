@@ -226,9 +226,9 @@ class _Axes:
     def band(self, low: float, high: float, text: str) -> Markup:
         """Return a transparent rectangle from x = ``low`` to ``high`` whose tooltip is ``text``."""
         left, right = (float(self.coordinates(edge, 0)[0]) for edge in (low, high))
-        place = {"x": _short(left), "width": _short(max(right - left, 0.1)), "y": _TOP}
+        rectangle = {"x": _short(left), "width": _short(max(right - left, 0.1)), "y": _TOP}
         height = _HEIGHT - _TOP - _BOTTOM
-        return element("rect", element("title", text), **place, height=height, class_="band")
+        return element("rect", element("title", text), **rectangle, height=height, class_="band")
 
     def grid(self, x: str, y: str) -> Markup:
         """Return the grid lines, tick labels and axis labels, which are ``x`` and ``y``."""
@@ -306,21 +306,21 @@ def _line_bands(axes: _Axes, lines: Mapping[str, np.ndarray], x: str, y: str) ->
 
     ``lines`` maps names to the arrays of ``_points``; ``x`` and ``y`` are the axes' labels.
     """
-    places = np.unique(np.concatenate([line[0] for line in lines.values()]))
-    if len(places) > _MOST_BANDS:
-        places = places[np.linspace(0, len(places) - 1, _MOST_BANDS).round().astype(int)]
-    middles = np.sqrt(places[1:] * places[:-1]) if axes.is_log else (places[1:] + places[:-1]) / 2
+    xs = np.unique(np.concatenate([line[0] for line in lines.values()]))
+    if len(xs) > _MOST_BANDS:
+        xs = xs[np.linspace(0, len(xs) - 1, _MOST_BANDS).round().astype(int)]
+    middles = np.sqrt(xs[1:] * xs[:-1]) if axes.is_log else (xs[1:] + xs[:-1]) / 2
     edges = [axes.x_range[0], *middles.tolist(), axes.x_range[1]]
     bands = []
-    for place, low, high in zip(places, edges[:-1], edges[1:], strict=True):
+    for x_value, low, high in zip(xs, edges[:-1], edges[1:], strict=True):
         values = []
         for name, line in lines.items():
-            n = int(np.argmin(np.abs(line[0] - place)))
-            if line[0, n] == place:
+            n = int(np.argmin(np.abs(line[0] - x_value)))
+            if line[0, n] == x_value:
                 named = name if len(lines) > 1 else y
                 interval = f" ({line[2, n]:.4g} to {line[3, n]:.4g})" if len(line) > 3 else ""
                 values.append(f"{named} {line[1, n]:.4g}{interval}")
-        bands.append(axes.band(low, high, f"{x} {place:.4g}: {', '.join(values)}"))
+        bands.append(axes.band(low, high, f"{x} {x_value:.4g}: {', '.join(values)}"))
     return joined(bands)
 
 

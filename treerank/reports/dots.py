@@ -74,11 +74,11 @@ def dot_table(
     >>> shown.count("<circle"), shown.count('class="scale"')
     (1, 1)
     """
-    cells, others = [list(row) for row in rows], [list(row) for row in scaled_by]
+    cells, rows_of_scale = [list(row) for row in rows], [list(row) for row in scaled_by]
     head: list[Any] = list(columns)
     drawn = [i for i in range(len(columns)) if any(isinstance(row[i], Dot) for row in cells)]
     for i in drawn:
-        dots = [row[i] for row in [*cells, *others] if isinstance(row[i], Dot)]
+        dots = [row[i] for row in [*cells, *rows_of_scale] if isinstance(row[i], Dot)]
         scale = _Scale.of(dots, zero)
         head[i] = joined([columns[i], scale.head()])
         for row in cells:

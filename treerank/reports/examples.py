@@ -263,10 +263,10 @@ def _digit(rank: int) -> str:
 
 def _values(subject: Subject, q: int) -> str:
     """Return the metrics of query ``q``, and the baseline's first metric, as one line of text."""
-    shown = [f"{name} {values[q]:.3f}" for name, values in subject.values.items()]
+    metrics = [f"{name} {values[q]:.3f}" for name, values in subject.values.items()]
     if subject.baseline_values:
-        shown.append(f"baseline {subject.main} {subject.baseline_values[subject.main][q]:.3f}")
-    return ", ".join(shown)
+        metrics.append(f"baseline {subject.main} {subject.baseline_values[subject.main][q]:.3f}")
+    return ", ".join(metrics)
 
 
 def _swap(subject: Subject, swaps: RankChanges, parts: np.ndarray, n: int, ranks: _Ranks) -> Any:

@@ -41,10 +41,10 @@ def features(subject: Subject) -> Section | None:
     parts = np.abs(parts).mean(axis=0)
     chosen = [int(f) for f in np.argsort(-parts, kind="stable")[:_N_SHUFFLED] if parts[f] > 0]
     rows = subject.rows_of_some_queries(_N_DOCUMENTS)
-    shown, order = _importances(subject, chosen, rows, parts)
+    section, order = _importances(subject, chosen, rows, parts)
     effects = (_charts(subject, chosen[n], rows) for n in order[:_N_EFFECTS])
     charts = [chart for of_feature in effects for chart in of_feature]
-    parts_of_page = [shown]
+    parts_of_page = [section]
     if charts:
         parts_of_page += [element("h3", "Effects"), paragraphs(_EFFECTS), side_by_side(*charts)]
     body = joined(parts_of_page)
@@ -86,15 +86,15 @@ def _importances(
     columns = ["feature", "drop", "with its interval", "95 % interval", "part"]
     clear = [row for row, dot in zip(cells, dots, strict=True) if dot.side != "none"]
     folded_rows = [row for row, dot in zip(cells, dots, strict=True) if dot.side == "none"]
-    shown = [paragraphs(note)]
+    blocks = [paragraphs(note)]
     if clear:
         title = f"Importances: the drop of {subject.main} without a feature"
-        shown.append(dot_table(title, columns, clear, scaled_by=folded_rows))
+        blocks.append(dot_table(title, columns, clear, scaled_by=folded_rows))
     if folded_rows:
         title = counted(len(folded_rows), "feature", "features") + " without a drop that is sure"
         table = dot_table(title, columns, folded_rows, scaled_by=clear)
-        shown.append(folded(f"{title}: show", table))
-    return joined(shown), order
+        blocks.append(folded(f"{title}: show", table))
+    return joined(blocks), order
 
 
 def _charts(subject: Subject, feature: int, rows: np.ndarray) -> list[Markup]:

@@ -70,8 +70,8 @@ def _relevance(subject):
     curves = list[Curve]()
     for label in scale.labels[1:][:_MOST_LABELS]:
         likely = scale.probability(subject.scores, label)
-        found = calibration_curve(likely, subject.y >= label, subject.groups.codes)
-        (curve,) = found.chart().curves
+        calibration = calibration_curve(likely, subject.y >= label, subject.groups.codes)
+        (curve,) = calibration.chart().curves
         curves.append(replace(curve, name=f"label {label:g} or more"))
     x, y = "predicted probability of the label", "share of documents that have it"
     chart = Curves(tuple(curves), x=x, y=y, are_shares=True)

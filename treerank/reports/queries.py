@@ -21,17 +21,17 @@ _OPENS = "The name of a query opens its lists, and is a link that you can pass o
 
 def queries(subject: Subject) -> Section:
     """Return the section with the table of queries, worst first; the script fills it in."""
-    columns, shown = _columns(subject), shown_queries(subject)
+    columns, indices = _columns(subject), shown_queries(subject)
     # A name may be that of two queries, such as 2 and "2", so rows end with the query's number.
-    rows = zip(*(_plain(values, shown) for _, values in columns), shown.tolist(), strict=True)
+    rows = zip(*(_plain(values, indices) for _, values in columns), indices.tolist(), strict=True)
     data: dict[str, Any] = {"queries": list(rows)}
     if (subject.query_ids != subject.query_names).any():
-        data["ids"] = subject.query_ids[shown].tolist()
+        data["ids"] = subject.query_ids[indices].tolist()
     names = [name for name, _ in columns]
     sorted_by = len(names) - 1 if subject.baseline_values else names.index(subject.main)
     first = "Lost most first" if subject.baseline_values else "Worst first"
     note = f"{first}. {_OPENS}"
-    if len(shown) < subject.groups.n_queries:
+    if len(indices) < subject.groups.n_queries:
         note = f"{note} The first {_MOST:,} of {subject.groups.n_queries:,} queries."
     controls = element(
         "div",
@@ -87,12 +87,12 @@ def _table(names: list[str], note: str, sorted_by: int) -> Markup:
     )
 
 
-def _plain(values: np.ndarray, shown: np.ndarray) -> list[Any]:
-    """Return the values at the indices ``shown`` as a list for JSON.
+def _plain(values: np.ndarray, indices: np.ndarray) -> list[Any]:
+    """Return the values at some indices as a list for JSON.
 
     Floats are rounded to 4 decimals, NaN becomes None; other values stay as they are.
     """
-    chosen = values[shown].tolist()
+    chosen = values[indices].tolist()
     if values.dtype.kind != "f":
         return chosen
     return [None if value != value else round(value, 4) for value in chosen]

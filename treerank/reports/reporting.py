@@ -247,9 +247,9 @@ def _document_names(names, n_documents):
 
 def _with_texts(names, texts):
     """Return each name as "name: text" if ``texts`` has one for it, and else as it is."""
-    known = texts or {}
-    shown = [f"{name}: {known[name]}" if name in known else name for name in names]
-    return np.array(shown, dtype=object)
+    text_by_id = texts or {}
+    named = [f"{name}: {text_by_id[name]}" if name in text_by_id else name for name in names]
+    return np.array(named, dtype=object)
 
 
 def _lead(subject):

@@ -65,21 +65,21 @@ def kinds(subject: Subject) -> Section | None:
     A slice differs by the metric or by the gain over the baseline. None if there are no slices.
     """
     compared = bool(subject.baseline_values)
-    found, small = _tested(subject), _small(subject)
-    if not found and not small:
+    tested_slices, small = _tested(subject), _small(subject)
+    if not tested_slices and not small:
         return None
-    clear = [kind for kind in found if kind.differs]
+    clear = [kind for kind in tested_slices if kind.differs]
     clear.sort(key=lambda kind: kind.p_value)
-    asked = [kind for kind in found if kind.by_value.column in subject.slices]
-    rest = [kind for kind in asked if kind not in clear[:_MOST]] + small
+    asked = [kind for kind in tested_slices if kind.by_value.column in subject.slices]
+    unclear = [kind for kind in asked if kind not in clear[:_MOST]] + small
     columns = ["slice", f"{subject.main}, from the others", subject.main, "p"]
     if compared:
         columns += ["gain over the baseline, from the others", "gain", "p of the gain"]
     columns.append("queries")
     rows = [kind.cells(compared) for kind in clear[:_MOST]]
-    further = [kind.cells(compared) for kind in rest]
+    further = [kind.cells(compared) for kind in unclear]
     body = [paragraphs(_NOTE)]
-    tested = counted(len(found), "slice", "slices")
+    tested = counted(len(tested_slices), "slice", "slices")
     if rows:
         n_clear = f"{len(clear):,} of {tested} differ"
         only = "" if len(rows) == len(clear) else f"; the {len(rows)} that differ most surely"
@@ -89,8 +89,8 @@ def kinds(subject: Subject) -> Section | None:
         body.append(paragraphs(f"None of {tested} differs from the other queries."))
     if further:
         caption = f"{counted(len(further), 'slice', 'slices')} of your columns, not above"
-        shown = dot_table(caption, columns, further, scaled_by=rows)
-        body.append(folded(f"{caption}: show", shown))
+        table = dot_table(caption, columns, further, scaled_by=rows)
+        body.append(folded(f"{caption}: show", table))
     worse = [one for one in subject.kinds if one.is_worse][:1]
     hints = [f"Ranked worse: queries whose {one.column} is {one.values}." for one in worse]
     return Section("kinds", "Kinds of queries", joined(body), hints=hints)
@@ -109,10 +109,10 @@ def _small(subject: Subject) -> list[_Kind]:
         return []
     tested = {_name(one) for one in subject.kinds}
     settings: dict[str, Any] = {"qid": subject.groups, "at_least": 2}
-    found = slices(subject.values[subject.main], subject.slices, **settings)
+    all_slices = slices(subject.values[subject.main], subject.slices, **settings)
     gaps = slices(subject.gaps, subject.slices, **settings) if subject.baseline_values else []
     by_name = {_name(one): one for one in gaps}
-    small = [one for one in found if _name(one) not in tested]
+    small = [one for one in all_slices if _name(one) not in tested]
     return [_Kind(one, by_name.get(_name(one)), is_tested=False) for one in small]
 
 

@@ -228,8 +228,8 @@ def p_text(p_value: float) -> str:
     >>> p_text(0.0123).split(), p_text(0.0002).split()
     (['p', '=', '0.012'], ['p', '<', '0.001'])
     """
-    shown = format_p(p_value)
-    return f"p {shown if shown.startswith('<') else f'= {shown}'}".replace(
+    p_text = format_p(p_value)
+    return f"p {p_text if p_text.startswith('<') else f'= {p_text}'}".replace(
         " ", "\N{NO-BREAK SPACE}"
     )
 

@@ -84,8 +84,8 @@ def _won(subject: Subject) -> Markup | None:
         return None
     gaps, names = subject.gaps[measured], subject.query_names[measured]
     title = f"Wins and losses by {main}, query by query"
-    words = {"x": "queries", "y": "ranker less baseline"}
-    return sorted_differences(title, gaps, **words, name_of=lambda n: str(names[n]))
+    axis_names = {"x": "queries", "y": "ranker less baseline"}
+    return sorted_differences(title, gaps, **axis_names, name_of=lambda n: str(names[n]))
 
 
 def _values(subject: Subject) -> Markup:

@@ -115,13 +115,13 @@ def read_ubi(
     return log
 
 
-def _sentence(n: int, what: str, skipped: Counter[str], kept: str = "") -> str:
+def _sentence(n: int, noun: str, skipped: Counter[str], kept: str = "") -> str:
     """Return a sentence on how many of ``n`` documents are left out, by reason; "" if none is.
 
-    ``what`` names the documents, ``kept`` is inserted before the counts, and ``skipped`` are the
+    ``noun`` names the documents, ``kept`` is inserted before the counts, and ``skipped`` are the
     counts.
     """
-    return f"Of {n} {what}, {kept}left out are {_listed(skipped)}." if +skipped else ""
+    return f"Of {n} {noun}, {kept}left out are {_listed(skipped)}." if +skipped else ""
 
 
 def _listed(counts: Counter[str]) -> str:
