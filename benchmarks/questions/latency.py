@@ -78,7 +78,7 @@ def prediction_times(name, n_turns):
 def measurements(options):
     """Yield times of single calls, and of ``predict`` over the engine."""
     n_trees, seconds = (5, 0.01) if options.quick else (500, 0.5)
-    for n_documents in (100, 1000):
+    for n_documents in (10, 100, 1000):
         for scorer in scorers.WAYS:
             measure = functools.partial(waiting, scorer, n_trees, n_documents, seconds)
             yield Measurement({"scored by": scorer, "documents": n_documents}, measure)
