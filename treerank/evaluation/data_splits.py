@@ -40,7 +40,7 @@ class SplitSource:
     human : HumanLabels or None
         People's labels of the test set, where ``y`` are an LLM's.
     has_ids : bool
-        Whether query ids are the ids that the user passed, rather than row numbers.
+        Whether query ids are the ids that the user passed, and not numbers that replace them.
     """
 
     name: str
