@@ -166,12 +166,25 @@ def hosts():
             documented = to_do.pop()
             if not callable(documented):
                 continue
-            for cls in [*FURTHER.get(path, ()), *results_of(documented)]:
+            further = [*FURTHER.get(path, ()), *explaining_bases(documented)]
+            for cls in [*further, *results_of(documented)]:
                 if cls not in seen:
                     seen.add(cls)
                     results.setdefault(path, []).append(cls)
                     to_do.append(cls)
     return results
+
+
+def explaining_bases(documented):
+    """Return the bases of a class that no package exports, but that explain its parameters."""
+    bases = documented.__mro__[1:] if isinstance(documented, type) else ()
+    return [
+        base
+        for base in bases
+        if base.__module__.startswith("treerank")
+        and id(base) not in homes()
+        and re.search(r"^ *(Parameters|Attributes)\n", vars(base).get("__doc__") or "", re.M)
+    ]
 
 
 def exported_name(path):
