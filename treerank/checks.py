@@ -453,6 +453,8 @@ def _columns_by_name(by_row: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
     """Warn at the nearest call from outside of this package, through however many functions.
 
+    The ``cached_property`` of functools is no such call.
+
     Examples
     --------
     >>> with warnings.catch_warnings(record=True, action="always") as caught:
@@ -461,9 +463,13 @@ def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
     UserWarning('The model is constant.')
     """
     frame, level = sys._getframe(), 1
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("treerank."):
+    while frame.f_back is not None and _is_inside(frame.f_globals.get("__name__", "")):
         frame, level = frame.f_back, level + 1
     warnings.warn(message, category, stacklevel=level)
+
+
+def _is_inside(module: str) -> bool:
+    return module.startswith("treerank.") or module == "functools"
 
 
 def has_methods(value: Any, *names: str) -> bool:

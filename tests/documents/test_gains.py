@@ -3,7 +3,7 @@ import warnings
 import numpy as np
 import pytest
 
-from treerank import TreeDirectRanker, compare, get_metric
+from treerank import TreeDirectRanker, compare, get_metric, report
 from treerank.documents.gains import is_relevant, label_gains
 
 RNG = np.random.default_rng(0)
@@ -27,6 +27,13 @@ def test_labels_below_a_threshold_that_nobody_has_chosen_are_warned_of(metric):
     chosen = f"{named}(threshold=0.5)@{cutoff}" if cutoff else f"{named}(threshold=0.5)"
     with warnings.catch_warnings(action="error"):
         assert 0 < get_metric(chosen)(QUALITY, scores, QID) < 1
+
+
+def test_a_warning_from_a_cached_property_is_placed_at_the_call_of_the_user(tmp_path):
+    ranker = TreeDirectRanker("linear").fit(X, QUALITY, QID)
+    with pytest.warns(UserWarning, match="No label reaches threshold=1") as caught:
+        report(ranker, X, QUALITY, QID, n_examples=1).save(tmp_path / "report.html")
+    assert {warning.filename for warning in caught} == {__file__}
 
 
 @pytest.mark.filterwarnings("ignore:No pair of documents counts")

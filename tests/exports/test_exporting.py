@@ -323,6 +323,38 @@ def test_features_have_the_name_of_the_model(tmp_path):
         assert named == "shop"
 
 
+@pytest.mark.filterwarnings("ignore:Format .* may score some documents differently")
+def test_a_model_can_use_a_feature_set_of_another_name(tmp_path):
+    ranker = TreeDirectRanker("lightgbm").fit(*DATA)
+    for format in FEATURE_SETS:
+        arguments = {"format": format, "allow": "unchecked", "name": "shop-2"}
+        report = export(ranker, tmp_path / "m", **arguments, feature_set="shop")
+        assert report.upload == UPLOADS[format].model.format(name="shop")
+        body = json.loads((tmp_path / "m").read_text())
+        if "solr" in format:
+            assert (body["name"], body["store"]) == ("shop-2", "shop")
+        else:
+            assert "shop-2" not in report.upload
+            assert body["model"]["name"] == "shop-2"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"format": "elasticsearch", "name": "shop-2"}, "feature_set must be None for format 'ela"),
+        ({"format": "c", "name": "shop"}, "feature_set must be None for format 'c', which has no"),
+        ({"format": "opensearch-hybrid", "name": "shop"}, "must be None for format 'opensearch-hy"),
+        ({"format": "solr"}, "feature_set must come with the name of the model; got 'shop' and"),
+        ({"format": "solr", "name": "shop-2", "feature_set": "My"}, "feature_set: name must be 1"),
+    ],
+)
+def test_a_feature_set_that_no_request_names_is_refused(arguments, message, tmp_path):
+    ranker = TreeDirectRanker("linear").fit(*DATA)
+    with pytest.raises(ValueError, match=message):
+        export(ranker, tmp_path / "m", check=DATA, **{"feature_set": "shop"} | arguments)
+    assert not list(tmp_path.iterdir())
+
+
 @pytest.mark.parametrize("form", [np.asarray, csr_matrix])
 def test_documents_that_xgboost_refuses_are_no_proof(tmp_path, form):
     X = np.random.default_rng(0).normal(size=(40, 2))

@@ -50,6 +50,7 @@ from treerank.exports.solr import NAME
 from treerank.exports.uploads import (
     TABLE,
     UPLOADS,
+    check_feature_set,
     check_model_name,
     check_ranker,
     count_negative,
@@ -78,6 +79,7 @@ def export(
     check: Any = None,
     allow: str | Collection[str] = (),
     name: str | None = None,
+    feature_set: str | None = None,
     relevance: Finite | None = None,
 ) -> ExportReport:
     """Write a fitted ranker in the format of another program.
@@ -112,6 +114,9 @@ def export(
         feature sets for the other engines. In "c", names of functions begin with it, as
         ``treerank_score`` does without one, so that several models link into one program. In "sql",
         it is the table of the documents, "documents" by default; a dot follows its schema.
+    feature_set : str, default=None
+        Name of the feature set, or feature store in Solr, if it is not the name of the model: a new
+        model of each night uses the set that the engine has.
     relevance : float, default=None
         Label of which ``ranker.predict_relevance(X, at_least=relevance)`` tells the probability.
         Then the export also computes it: "c" has a function ``treerank_relevance`` of
@@ -151,6 +156,7 @@ def export(
     with naming("relevance"):
         log_odds = None if relevance is None else RelevanceScale.of(ranker).log_odds(relevance)
     check_model_name(format, name)
+    check_feature_set(format, name, feature_set)
     allow = (allow,) if isinstance(allow, str) else allow
     check_sequence("allow", allow)
     for reason in allow:
@@ -185,8 +191,8 @@ def export(
     report = replace(report, renamed=conversion.renamed, n_negative=n_negative)
     report = replace(report, categories={names[j]: levels[j] for j in sorted(levels)})
     if name is not None and format in UPLOADS:
-        content = request_of(format, content, names, name)
-        report = replace(report, upload=UPLOADS[format].model.format(name=name))
+        content = request_of(format, content, names, name, feature_set or name)
+        report = replace(report, upload=UPLOADS[format].model.format(name=feature_set or name))
     with replaced_file(path) as file:
         file.write(content)
     return report

@@ -1,7 +1,7 @@
 """Uploads: what a search engine is sent with a model: its name, its features, and the request.
 
-A model and the store or set of its features have the same name. Each feature is drafted as the
-value of a field of its own name; one that depends on the query has to be written by hand.
+A model and the store or set of its features have the same name by default. Each feature is drafted
+as the value of a field of its own name; one that depends on the query has to be written by hand.
 """
 
 import json
@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from treerank.checks import quote, warn_user
+from treerank.checks import naming, quote, warn_user
 from treerank.documents.features import check_fitted, shown_names
 from treerank.exports.feature_names import check_unicode
 from treerank.exports.formats import check_format, format_named, format_of_version
@@ -31,11 +31,11 @@ class Upload(NamedTuple):
     Attributes
     ----------
     model, features : str
-        HTTP method and path of the two requests, with ``{name}`` for the name; ``features`` is ""
-        if the features are sent with the model.
+        HTTP method and path of the two requests, with ``{name}`` for the name of the feature set,
+        or of the model if that holds its features; then ``features`` is "".
     body : callable
-        ``body(content, names, name)`` returns the JSON body that uploads a model, from the content
-        of its file and the names of its features.
+        ``body(content, names, name, feature_set)`` returns the JSON body that uploads a model, from
+        the content of its file, the names of its features, its name and that of its feature set.
     draft : callable or None
         ``draft(names, name, by_trees)`` returns the JSON body that defines the features;
         ``by_trees`` says whether the model has trees, which take missing values.
@@ -45,7 +45,7 @@ class Upload(NamedTuple):
 
     model: str
     features: str
-    body: Callable[[str, list[str], str], Any]
+    body: Callable[[str, list[str], str, str], Any]
     draft: Callable[[list[str], str, bool], Any] | None
     by_query: bool = True
 
@@ -96,7 +96,9 @@ def _plugin_features(names: list[str], name: str, by_trees: bool) -> Any:
     return {"featureset": {"name": name, "features": features}}
 
 
-def _plugin_model(content: str, names: list[str], name: str, kind: str | None = None) -> Any:
+def _plugin_model(
+    content: str, names: list[str], name: str, feature_set: str, kind: str | None = None
+) -> Any:
     """Return the body that uploads a model to the plugins.
 
     Without ``kind``, a mapping from features to factors is a linear model, and a list is trees.
@@ -124,11 +126,11 @@ def _solr_8_features(names: list[str], name: str, by_trees: bool) -> Any:
     return _solr_features(names, name, by_trees=False)
 
 
-def _solr_model(content: str, names: list[str], name: str) -> Any:
-    return json.loads(content) | {"name": name, "store": name}
+def _solr_model(content: str, names: list[str], name: str, feature_set: str) -> Any:
+    return json.loads(content) | {"name": name, "store": feature_set}
 
 
-def _elastic_model(content: str, names: list[str], name: str) -> Any:
+def _elastic_model(content: str, names: list[str], name: str, feature_set: str) -> Any:
     extractors = [
         {"query_extractor": {"feature_name": feature, "query": _value_of(feature)}}
         for feature in names
@@ -194,6 +196,34 @@ with a letter or digit; got 'my shop'.
         raise ValueError(f"name must be {rule}; got {quote(name)}.")
 
 
+def check_feature_set(format: str, name: Any, feature_set: Any) -> None:
+    """Refuse a name of a feature set for a model without a name, and for formats without sets.
+
+    Examples
+    --------
+    >>> check_feature_set("elasticsearch", "shop-2", "shop")
+    Traceback (most recent call last):
+    ...
+    ValueError: feature_set must be None for format 'elasticsearch', which has no feature sets; \
+got 'shop'. These have: elasticsearch-plugin, elasticsearch-plugin-2023, opensearch, opensearch-2, \
+opensearch-3.2, ranklib, solr, solr-8.
+    """
+    if feature_set is None:
+        return
+    if format not in FEATURE_SETS:
+        raise ValueError(
+            f"feature_set must be None for format {format!r}, which has no feature sets; got "
+            f"{quote(feature_set)}. These have: {', '.join(sorted(FEATURE_SETS))}."
+        )
+    if name is None:
+        raise ValueError(
+            f"feature_set must come with the name of the model; got {quote(feature_set)} and "
+            "name=None. Write name='shop-2', for instance."
+        )
+    with naming("feature_set"):
+        check_model_name(format, feature_set)
+
+
 def count_negative(format: str, X: Any, names: list[str]) -> dict[str, int]:
     """Return the number of negative values of each feature that has any, by name.
 
@@ -211,17 +241,18 @@ def count_negative(format: str, X: Any, names: list[str]) -> dict[str, int]:
     return {name: count for name, count in zip(names, counts, strict=True) if count}
 
 
-def request_of(format: str, content: bytes, names: list[str], name: str) -> bytes:
+def request_of(format: str, content: bytes, names: list[str], name: str, feature_set: str) -> bytes:
     """Return the body of the request that uploads a model.
 
-    ``content`` is the content of the model's file, and ``names`` are its feature names.
+    ``content`` is the content of the model's file, and ``names`` are its feature names;
+    ``feature_set`` is the name of their set, which some requests hold.
 
     Examples
     --------
-    >>> request_of("opensearch", b'{"price": 2.0}', ["price"], "shop")[:50]
+    >>> request_of("opensearch", b'{"price": 2.0}', ["price"], "shop", "shop")[:50]
     b'{"model": {"name": "shop", "model": {"type": "mode'
     """
-    return json.dumps(UPLOADS[format].body(content.decode(), names, name)).encode()
+    return json.dumps(UPLOADS[format].body(content.decode(), names, name, feature_set)).encode()
 
 
 def check_ranker(ranker: Any) -> None:
