@@ -420,3 +420,30 @@ def test_a_metric_without_its_cutoff_is_answered_by_those_that_were_measured():
             table("ndcg")
         with pytest.raises(ValueError, match=r"metric must be one of \['map', 'ndcg@10', 'ndcg@5'"):
             table(NDCG(3))
+
+
+def test_folds_of_half_judged_queries_are_those_of_the_judged_ones():
+    """Else folds with one judged query would count as much as those with ten."""
+    n_queries = 60
+    queries = np.repeat(np.arange(n_queries), 6)
+    rng = np.random.default_rng(0)
+    features = rng.normal(size=(len(queries), 3))
+    unjudged = rng.permutation(n_queries)[:30]
+    labels = np.where(np.isin(queries, unjudged), np.nan, rng.integers(3, size=len(queries)))
+    data = RankingData(features, labels, queries)
+    rankers = {"a": LinearRegression(), "b": DecisionTreeRegressor(max_depth=2, random_state=0)}
+    whole, alone = (compare(rankers, part, metrics=["ndcg@3"]) for part in (data, data.judged()))
+    np.testing.assert_array_equal(whole.by_split("ndcg@3"), alone.by_split("ndcg@3"))
+    assert whole.difference("ndcg@3", "a", "b") == alone.difference("ndcg@3", "a", "b")
+    assert len(whole.by_query("ndcg@3")) == 60
+    counts = [np.isfinite(o.values["ndcg@3"]).sum() for o in whole.outcomes.values()]
+    assert set(counts) == {6}
+
+    order = rng.permutation(len(queries))
+    mixed = compare(rankers, data.take(order), metrics=["ndcg@3"])
+    np.testing.assert_allclose(mixed.by_split("ndcg@3"), whole.by_split("ndcg@3"))
+    with pytest.warns(UserWarning, match=r"30 of 60 queries have no judgment.*data\.judged\(\)"):
+        compare(rankers, data, cv=QueryKFold(5), metrics=["ndcg@3"])
+    some = data.take(np.flatnonzero((queries < 4) | np.isnan(labels)))
+    with pytest.raises(ValueError, match="at most the number of judged queries, 3; got 10"):
+        compare(rankers, some, cv=10)

@@ -10,16 +10,16 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_array
 
-from treerank.checks import check_count, naming, quote
+from treerank.checks import check_count, naming, quote, warn_user
 from treerank.datasets.folds import Split, fold_folders, load_folds, read_fold
 from treerank.datasets.formats import PARQUET, format_of, read_ranking_data
 from treerank.documents.columns import as_frame, taken_rows
 from treerank.documents.ids import check_ids
-from treerank.documents.labels import split_labels
-from treerank.documents.queries import check_qid
+from treerank.documents.labels import are_judged, split_labels
+from treerank.documents.queries import QueryGroups, check_qid
 from treerank.documents.ranking_data import Batches, RankingData
 from treerank.documents.reading import take_columns
-from treerank.evaluation.labels import HumanLabels, checked_labels, labels_of_people
+from treerank.evaluation.labels import HumanLabels, as_passed, checked_labels, labels_of_people
 from treerank.model_selection import QueryKFold, QuerySplitter
 
 
@@ -207,7 +207,7 @@ def _row_splits(
     Refuses splits that cut a query, that test a row twice, or that test too few queries with labels
     by people.
     """
-    pairs = _index_pairs(data, cv, random_state)
+    pairs = _index_pairs(data, human, cv, random_state)
     if human is not None:
         tested = np.unique(np.concatenate([test for _, test in pairs]))
         human.take(tested).check_size(data.qid[tested])
@@ -233,16 +233,36 @@ def check_cv(name: str, cv: Any) -> None:
         raise TypeError(f"{name} must be a number, a splitter or pairs of rows; got {quote(cv)}.")
 
 
-def _index_pairs(data, cv, random_state):
+def _index_pairs(data, human, cv, random_state):
     """Return a list of tuples (training rows, test rows), one for each split.
 
     ``cv`` is a number of folds, 5 if None, a splitter or the pairs themselves. Rows are masks or
-    row numbers; negative numbers are refused.
+    row numbers; negative numbers are refused. ``human`` are people's labels, or None. A number of
+    folds has equally many judged queries in each fold.
     """
     cv = 5 if cv is None else cv
     check_cv("cv", cv)
+    judged_rows = _judged_rows(data, human)
+    codes = QueryGroups.from_qid(data.qid, len(data)).codes
+    is_judged = np.bincount(codes, judged_rows) > 0
+    n_unjudged = np.count_nonzero(~is_judged)
     if isinstance(cv, numbers.Integral):
         cv = QueryKFold(int(cv), shuffle=True, random_state=random_state)
+        if 0 < n_unjudged < len(is_judged):
+            n_judged = len(is_judged) - n_unjudged
+            if cv.n_splits > n_judged:
+                raise ValueError(
+                    f"cv must be at most the number of judged queries, {n_judged}; got "
+                    f"{cv.n_splits}."
+                )
+            return _folds_of_judged(codes, judged_rows, is_judged, cv)
+    elif 0 < n_unjudged < len(is_judged):
+        warn_user(
+            f"{n_unjudged} of {len(is_judged)} queries have no judgment, and cv splits them like "
+            "the others: a test set with few judged queries counts as much as one with many. Pass "
+            "judged queries alone, as data.judged() of read_runs and RankingData does, or cv=5, "
+            "whose folds have equally many of them."
+        )
     if hasattr(cv, "split"):
         # scikit-learn's splitters call the query ids groups.
         name = "qid" if isinstance(cv, QuerySplitter) else "groups"
@@ -256,3 +276,31 @@ def _index_pairs(data, cv, random_state):
         return [(rows[train], rows[test]) for train, test in pairs]
     except (IndexError, TypeError, ValueError) as error:
         raise ValueError(f"cv must hold pairs of rows of the data; {error}.") from error
+
+
+def _judged_rows(data, human):
+    """Return a mask of the documents with a label, or with one by people; these may be None."""
+    rows = are_judged(as_passed(data.y))
+    return rows if human is None else rows | ~np.isnan(human.y)
+
+
+def _folds_of_judged(codes, judged_rows, is_judged, folds):
+    """Return a list of tuples (training rows, test rows): folds of the judged queries.
+
+    These are the folds that ``data.judged()`` would have. Else a query would count the more, the
+    fewer of the other queries of its fold are judged, since values are means over folds. Queries
+    without a judgment change no value, and are dealt out in turn.
+
+    ``codes`` are the numbers of the documents' queries, ``judged_rows`` and ``is_judged`` masks of
+    documents and of queries.
+    """
+    rows, others = np.flatnonzero(judged_rows), np.flatnonzero(~is_judged)
+    fold = np.empty(len(is_judged), dtype=np.int64)
+    fold[others] = np.arange(len(others)) % folds.n_splits
+    for number, (_, test) in enumerate(folds.split(rows, qid=codes[rows])):
+        fold[codes[rows[test]]] = number
+    fold_of_row = fold[codes]
+    return [
+        (np.flatnonzero(fold_of_row != number), np.flatnonzero(fold_of_row == number))
+        for number in range(folds.n_splits)
+    ]
