@@ -304,3 +304,31 @@ def test_a_ranker_that_failed_has_no_estimate():
     assert "failed" in str(comparison)
     with pytest.raises(ValueError, match="rankers must have results for all splits"):
         comparison.prediction_powered("map", "b")
+
+
+def test_weights_of_labels_are_refused_with_human_labels():
+    """The metrics are people's, so weights would change nothing; fits have weights of their own."""
+    weights, metrics = {"llm": 0.3}, ["ndcg@3"]
+    both = {"llm": LLM, "human": HUMAN}
+    with pytest.raises(ValueError, match=r"TreeDirectRanker\(label_weights={'llm': 0, 'human': 1"):
+        compare_scores(SCORES, both, QID, human_labels="human", label_weights=weights)
+    with pytest.raises(ValueError, match=r"label_weights must be None where human_labels"):
+        compare({"trees": TreeDirectRanker()}, (X, LLM, QID), human_labels=HUMAN, label_weights={})
+    with pytest.raises(ValueError, match="label_weights must be None for a single label y"):
+        compare_scores(SCORES, LLM, QID, label_weights=weights, metrics=metrics)
+    with pytest.raises(ValueError, match="each label of label_weights"):
+        compare_scores(SCORES, both, QID, label_weights={"margin": 1}, metrics=metrics)
+
+
+def test_notes_say_which_labels_unfitted_rankers_learned_from():
+    trees = TreeDirectRanker(HistogramTrees(2), random_state=0)
+    old = TreeDirectRanker(HistogramTrees(2), random_state=0).fit(X, LLM, QID)
+    rankers, settings = {"trees": trees, "old": old}, {"metrics": ["ndcg@3"]}
+    alone = compare(rankers, (X, LLM, QID), human_labels=HUMAN, **settings)
+    assert "trees: fitted to the LLM's labels." in alone.summary().notes
+    both = compare(
+        {"trees": trees}, (X, {"llm": LLM, "human": HUMAN}, QID), human_labels="human", **settings
+    )
+    assert "trees: fitted to the LLM's and people's labels, weighted by each" in str(both)
+    assert "fitted to the LLM" not in str(compare_scores(SCORES, LLM, QID, human_labels=HUMAN))
+    assert "fitted to the LLM" not in str(compare({"trees": trees}, (X, LLM, QID), cv=2))

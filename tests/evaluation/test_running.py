@@ -447,3 +447,31 @@ def test_folds_of_half_judged_queries_are_those_of_the_judged_ones():
     some = data.take(np.flatnonzero((queries < 4) | np.isnan(labels)))
     with pytest.raises(ValueError, match="at most the number of judged queries, 3; got 10"):
         compare(rankers, some, cv=10)
+
+
+def test_a_function_gets_the_ids_of_its_query():
+    """The same id for each document of the query, of any type."""
+
+    def id_of_query(y, scores, qid):
+        (query,) = {*qid.tolist()}
+        assert len(qid) == len(scores)
+        return float(str(query).strip("q"))
+
+    names = np.array([f"q{query}" for query in qid])
+    for ids in (qid, names):
+        comparison = compare(lines(), (X, y, ids), cv=2, metrics=[id_of_query])
+        numbers = [float(str(query).strip("q")) for query in np.unique(ids)]
+        np.testing.assert_array_equal(comparison.by_query("id_of_query")[:, 0], numbers)
+
+
+def test_a_metric_without_a_value_says_so():
+    def meanq(y, scores, qid):
+        return np.nan
+
+    comparison = compare(lines(), DATA, cv=2, metrics=["ndcg@3", meanq])
+    n_queries, names = len(np.unique(qid)), " and ".join(comparison.rankers)
+    text = str(comparison)
+    assert f"meanq of {names} has no value: NaN for all {n_queries} queries." in text
+    assert "no value" in text.splitlines()[2]
+    assert "failed" not in text
+    assert "has no value" not in str(compare(lines(), DATA, cv=2, metrics=["ndcg@3"]))

@@ -15,6 +15,7 @@ from treerank.evaluation.fits import Fitted
 from treerank.evaluation.labels import (
     HumanLabels,
     check_defined,
+    check_label_weights,
     checked_labels,
     labels_of_people,
 )
@@ -76,6 +77,7 @@ def compare_scores(
     if not scores:
         raise ValueError("scores must name some, such as {'old': old, 'new': new}; got none.")
     labels = checked_labels(y)
+    check_label_weights(label_weights, labels.dtype.names, human_labels is not None)
     n_documents = len(labels)
     columns = {
         name: check_column(f"scores[{name!r}]", column, n_documents)

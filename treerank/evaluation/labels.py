@@ -99,6 +99,32 @@ def _shares(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
     return np.where(is_counted, shares, np.nan)
 
 
+def check_label_weights(
+    label_weights: Mapping[str, float] | None, names: tuple[str, ...] | None, human: bool
+) -> None:
+    """Refuse weights of labels that would have no effect on metrics.
+
+    ``names`` are the names of several labels, None for a single one; ``human`` tells whether
+    ``human_labels`` were given.
+    """
+    if label_weights is None:
+        return
+    rule = "label_weights must be None"
+    if human:
+        raise ValueError(
+            f"{rule} where human_labels are given, since metrics then estimate those of people's "
+            f"labels alone; got {quote(label_weights)}. What a ranker learns from is its own "
+            "setting: y={'llm': y_llm, 'human': y_human} with TreeDirectRanker(label_weights="
+            "{'llm': 0, 'human': 1})."
+        )
+    if names is None:
+        raise ValueError(
+            f"{rule} for a single label y; got {quote(label_weights)}. Several labels are a "
+            "mapping, {name: column}."
+        )
+    weights_of_labels(label_weights, names)
+
+
 def judged_labels_share(y: np.ndarray, scores: np.ndarray, qid: Any) -> float:
     """Return judged@10, where a document is judged if any of its labels is."""
     return judged_share(np.where(are_judged(as_passed(y)), 0.0, np.nan), scores, qid)

@@ -49,10 +49,13 @@ class ByPeople:
         Value of each query by metric; NaN if people have not judged it, or find nothing relevant.
     judged : ndarray of bool of shape (n_queries,)
         Whether people have judged documents of the query.
+    fitted_to_both : bool, default=False
+        Whether people's labels are one of two labels of ``y``, to which rankers are fitted.
     """
 
     values: dict[str, np.ndarray]
     judged: np.ndarray
+    fitted_to_both: bool = False
 
 
 @dataclass(frozen=True, eq=False)

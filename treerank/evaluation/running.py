@@ -33,6 +33,7 @@ from treerank.evaluation.labels import (
     HumanLabels,
     as_passed,
     check_defined,
+    check_label_weights,
     judged_labels_share,
     values_by_query,
 )
@@ -100,11 +101,13 @@ def compare(
         None if any ranker is fitted to labels; a fitted ColumnRanker is not.
     metrics : str or Metric, or sequence of them, default=("ndcg@10", "map")
         Names of metrics, or functions ``f(y, scores, qid) -> float`` of your own; higher is better,
-        so negate a loss. All must have different names.
+        so negate a loss. A function is called for the documents of one query at a time; ``qid`` has
+        the id of the query for each. All must have different names.
     convention : {"treerank", "letor4"}, default="treerank"
         Settings of the metrics; see :data:`treerank.metrics.CONVENTIONS`.
     label_weights : dict from str to float, default=None
-        Weights of several labels; labels that are not named have weight 1.
+        Weights of several labels in the metrics; labels that are not named have weight 1. What
+        rankers learn from is their own parameter. It must be None with ``human_labels``.
     human_labels : array-like of shape (n_documents,) or str, default=None
         People's labels of some queries, where ``y`` are an LLM's labels of all; NaN where nobody
         has judged. Values and differences are then estimates by people's labels, see
@@ -112,7 +115,7 @@ def compare(
         tested queries, drawn at random, and the judge must not have been tuned on them. Text is the
         name of a column of ``X``, or of one of two labels of ``y``; data of the same documents,
         such as :func:`treerank.read_runs` returns, are taken for their labels. Rankers are fitted
-        to ``y``.
+        to ``y``; of two labels, by their own ``label_weights``.
     grid : dict from str to (dict or list of dict), default=None
         Hyperparameters to search on each training set, by ranker, as in scikit-learn; the best by
         the first metric are used. A ranker without a grid keeps its parameters.
@@ -164,6 +167,7 @@ def compare(
     only_test = cv is None and len(before) == len(rankers)
     splits = make_splits(data, cv, random_state, only_test=only_test, human_labels=human_labels)
     _check_splits(splits)
+    check_label_weights(label_weights, splits[0].labels, human_labels is not None)
     if not all(split.has_ids for split in splits):
         refuse_lost_ids(by_name)
     _check_human_labels(splits, by_name)
@@ -262,7 +266,7 @@ class Scoring:
             values = values_by_query(self.metrics, of_people, scores, qid)
             # With no_relevant=0.0, a query without any label would count 0.
             values = {name: np.where(is_judged, value, np.nan) for name, value in values.items()}
-            by_people = ByPeople(values, is_judged)
+            by_people = ByPeople(values, is_judged, fitted_to_both=human.name is not None)
             judged = judged_labels_share(of_people[some], scores[some], qid[some])
         return Outcome(
             ranker=ranker,

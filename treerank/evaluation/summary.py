@@ -136,17 +136,20 @@ class Cell:
         Result of the test against the reference.
     is_best : bool
         Whether no other mean is higher.
+    has_results : bool, default=False
+        Whether the ranker has results, so that a mean of NaN is that of the metric.
     """
 
     mean: float
     error: float
     verdict: str = "same"
     is_best: bool = False
+    has_results: bool = False
 
     def __str__(self) -> str:
         """Return mean, error and mark as text."""
         if np.isnan(self.mean):
-            return "failed"
+            return "no value" if self.has_results else "failed"
         error = "" if np.isnan(self.error) else f" ± {self.error:.4f}"
         return f"{self.mean:.4f}{error}{' ' * bool(MARKS[self.verdict])}{MARKS[self.verdict]}"
 
@@ -282,7 +285,9 @@ def make_summary(comparison: Any, reference: str, alpha: float) -> Summary:
         best = np.nanmax(means) if not np.isnan(means).all() else np.nan
         for ranker, mean, error in zip(comparison.rankers, means, errors, strict=True):
             verdict = verdicts.get(ranker, "same")
-            cells[ranker, metric] = Cell(float(mean), float(error), verdict, bool(mean == best))
+            has_results = ranker in comparison.complete
+            is_best = bool(mean == best)
+            cells[ranker, metric] = Cell(float(mean), float(error), verdict, is_best, has_results)
         tests.update(result.test for result in results.values())
         untested += messages
         pairs = [pair for pair in results if pair[1] == against]
@@ -403,6 +408,7 @@ def _notes(comparison, reference, tests, alpha):
         yield from _human_notes(comparison)
     else:
         yield _errors_note(comparison)
+    yield from _undefined_notes(comparison)
     yield from _fit_notes(comparison)
     against, pairs = reference, "its pairs"
     if reference == "best":
@@ -440,6 +446,19 @@ def _errors_note(comparison):
     if not comparison.fitted_before:
         return f"{tested} is {corrected}."
     return f"{tested} is {corrected}, and over queries for {_listed(comparison.fitted_before)}."
+
+
+def _undefined_notes(comparison):
+    """Yield notes on metrics that have no value for any query of a ranker."""
+    for metric in comparison.metrics:
+        values = comparison.by_query(metric)
+        empty = [
+            ranker
+            for ranker, column in zip(comparison.rankers, values.T, strict=True)
+            if ranker in comparison.complete and np.isnan(column).all()
+        ]
+        if empty:
+            yield f"{metric} of {_listed(empty)} has no value: NaN for all {len(values):,} queries."
 
 
 def _human_notes(comparison):
@@ -490,6 +509,8 @@ def _fit_notes(comparison):
     if unknown:
         names = _listed([name for name in before if name in unknown], "or")
         yield f"Whether {names} learned from test queries is not known here."
+    if here and comparison.has_human_labels and not np.isnan(comparison.test_to_train):
+        yield f"{_listed(here)}: fitted to {_labels_of_fits(comparison)}."
     watched = {(o.ranker, bool(o.watched)) for o in outcomes if o.watched is not None}
     without = [name for name in here if (name, False) in watched]
     users = [name for name in here if (name, True) in watched and name not in without]
@@ -497,6 +518,13 @@ def _fit_notes(comparison):
         who = f"used by {_listed(users)}" if users else "used by none"
         unused = f"; not by {_listed(without, 'or')}" if users and without else ""
         yield f"Validation set, for early stopping: {who}{unused}."
+
+
+def _labels_of_fits(comparison):
+    """Return which labels rankers were fitted to, where there are labels by people."""
+    if any(o.by_people and o.by_people.fitted_to_both for o in comparison.outcomes.values()):
+        return "the LLM's and people's labels, weighted by each one's label_weights"
+    return "the LLM's labels"
 
 
 def _listed(names, word="and"):

@@ -52,8 +52,9 @@ class FunctionMetric:
     Parameters
     ----------
     function : callable
-        Higher is better. It gets arrays of the judged documents alone, whose label is not NaN, and
-        ``qid=None`` for a single query.
+        Higher is better. It gets arrays of the judged documents alone, whose label is not NaN:
+        their labels, scores and query ids. ``qid`` is None where the caller passed none. For values
+        by query, as in a comparison, it is called once for each query, with its documents alone.
 
     Examples
     --------
@@ -101,8 +102,11 @@ class FunctionMetric:
         y = check_column("y", y, some_unjudged=True)
         scores, groups = check_column("scores", scores, len(y)), QueryGroups.from_qid(qid, len(y))
         judged = [not np.isnan(y[rows]).all() for rows in groups.rows]
+        ids = _ids_by_row(qid, groups)
         values = (
-            self(y[rows], scores[rows]) if has_labels else np.nan
+            self(y[rows], scores[rows], None if ids is None else ids[rows])
+            if has_labels
+            else np.nan
             for rows, has_labels in zip(groups.rows, judged, strict=True)
         )
         return np.array([*values], dtype=np.float64)
@@ -111,6 +115,13 @@ class FunctionMetric:
         """Return a :class:`PreparedFunction`, which maps scores to the value of the function."""
         qid = qid.codes if isinstance(qid, QueryGroups) else qid
         return PreparedFunction(self, check_column("y", y), qid)
+
+
+def _ids_by_row(qid: Queries, groups: QueryGroups) -> np.ndarray | None:
+    """Return the query id of each row; numbers of queries where ``qid`` are groups without ids."""
+    if isinstance(qid, QueryGroups):
+        return qid.codes if qid.ids is None else qid.ids[qid.codes]
+    return None if qid is None else check_ids("qid", qid, groups.n_documents)
 
 
 @dataclass(frozen=True, eq=False)
