@@ -26,6 +26,9 @@ from treerank.numerics.threads import in_parts, threads_for
 from treerank.parameters import Finite, Rule, check_parameters
 from treerank.renamed import RenamedMembers
 
+#: Settings that a name shows in another way than in brackets.
+_UNNAMED = frozenset({"k", "n_relevant"})
+
 
 @dataclass(frozen=True, kw_only=True)
 class Metric(RenamedMembers, ABC):
@@ -83,10 +86,15 @@ class Metric(RenamedMembers, ABC):
     @property
     def name(self) -> str:
         """Name with the settings that are not the defaults, and with the cutoff."""
-        settings = ((f, getattr(self, f.name)) for f in fields(self) if f.name != "k")
+        settings = ((f, getattr(self, f.name)) for f in fields(self) if f.name not in _UNNAMED)
         changed = ", ".join(f"{f.name}={_shown(v)!r}" for f, v in settings if v != f.default)
-        name = f"{self.stem}({changed})" if changed else self.stem
+        name = f"{self._stem}({changed})" if changed else self._stem
         return name if self.k is None else f"{name}@{self.k}"
+
+    @property
+    def _stem(self) -> str:
+        """First part of the name."""
+        return self.stem
 
     @property
     def depth(self) -> int:
@@ -254,12 +262,7 @@ class PreparedMetric:
 
 
 def _shown(value: Any) -> Any:
-    """Return a setting as a metric's name shows it.
-
-    A NumPy number becomes a Python number; a mapping by query becomes the number of its queries.
-    """
-    if isinstance(value, dict):
-        return f"{len(value)} queries"
+    """Return a setting as a metric's name shows it: a NumPy number becomes a Python number."""
     return value.item() if isinstance(value, np.generic) else value
 
 

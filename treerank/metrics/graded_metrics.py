@@ -34,7 +34,9 @@ from typing import Annotated, Any
 import numpy as np
 
 from treerank.checks import check_number
-from treerank.documents.gains import MAX_LABEL, check_gain, label_gains
+from treerank.documents.gains import MAX_LABEL, check_gain, count_relevant, label_gains
+from treerank.documents.queries import QueryGroups
+from treerank.metrics.all_relevant import AllRelevantMetric
 from treerank.metrics.base import Metric
 from treerank.metrics.threshold_metrics import ThresholdMetric
 from treerank.numerics.compiling import register_jitable
@@ -71,10 +73,13 @@ def discounted_gain(gains: np.ndarray, ends: np.ndarray, k: int, discounts: np.n
 
 
 @dataclass(frozen=True, kw_only=True)
-class NDCG(Metric):
+class NDCG(AllRelevantMetric):
     """Normalized discounted cumulative gain; a query has nothing to find if all gains are 0.
 
-    All other parameters are as in :class:`~treerank.metrics.base.Metric`.
+    With ``n_relevant``, the ideal order also has the relevant documents that are not among the
+    rows: each has the gain of label 1. A row is relevant if its gain is positive.
+
+    All other parameters are as in :class:`~treerank.metrics.all_relevant.AllRelevantMetric`.
 
     Parameters
     ----------
@@ -99,6 +104,10 @@ class NDCG(Metric):
     1.0
     >>> round(NDCG(k=10)([1, 0], [0.0, 0.0]), 3)  # a tie
     0.815
+    >>> y, scores, qid = [1, 0, 0, 0], [0.9, 0.2, 0.7, 0.1], ["ann", "ann", "bob", "bob"]
+    >>> of_all = NDCG(k=2, n_relevant={"ann": 4, "bob": 1})  # four are not among the rows
+    >>> NDCG(k=2)(y, scores, qid), of_all.per_query(y, scores, qid).round(3)
+    (1.0, array([0.613, 0.   ]))
     """
 
     gain: Gain = "exponential"
@@ -111,6 +120,11 @@ class NDCG(Metric):
     def __post_init__(self) -> None:
         super().__post_init__()
         object.__setattr__(self, "gain", check_gain(self.gain))
+        if self.n_relevant is not None and not self._gain_of_missed > 0:
+            raise ValueError(
+                "gain must be positive for label 1 with n_relevant, since relevant documents that "
+                f"are not among the rows count as label 1; got gain={self.gain!r}."
+            )
 
     def gains(self, y: np.ndarray) -> np.ndarray:
         """Return the gain of each document: that of its label."""
@@ -122,10 +136,36 @@ class NDCG(Metric):
         It is infinite for a query that has fewer than k documents, and so the value 0, with
         ``short_lists="zero"``.
         """
-        ideal = self.totals(gains, gains, indptr, "stable")
+        return self._zero_if_short(self.totals(gains, gains, indptr, "stable"), indptr)
+
+    def _zero_if_short(self, ideal: np.ndarray, indptr: np.ndarray) -> np.ndarray:
+        """Return the ideal, infinite where ``short_lists`` makes a value 0 of a list below k."""
         if self.short_lists == "zero" and self.k is not None:
-            ideal[(np.diff(indptr) < self.k) & (ideal > 0)] = np.inf  # their value is 0
+            ideal[(np.diff(indptr) < self.k) & (ideal > 0)] = np.inf
         return ideal
+
+    def ideal_of(self, gains: np.ndarray, groups: QueryGroups) -> np.ndarray:
+        """Return :meth:`ideal`; ``n_relevant`` adds the relevant documents that no row has."""
+        ideal = self.ideal(gains, groups.indptr)
+        if self.n_relevant is None:
+            return ideal
+        n_missed = self.n_relevant_of(gains, groups) - count_relevant(gains, groups.indptr)
+        if not n_missed.any():
+            return ideal
+        n_missed = np.minimum(n_missed, self.depth)  # no more of them fit into the ideal order
+        indptr = groups.indptr + np.append(0, np.cumsum(n_missed))
+        extended = np.full(indptr[-1], self._gain_of_missed)
+        moved = np.repeat(indptr[:-1] - groups.indptr[:-1], groups.sizes)
+        extended[np.arange(len(gains)) + moved] = gains
+        ideal = np.where(n_missed > 0, self.totals(extended, extended, indptr, "stable"), ideal)
+        return self._zero_if_short(ideal, groups.indptr)
+
+    @property
+    def _gain_of_missed(self) -> float:
+        """Gain of a relevant document that is not among the rows: that of label 1."""
+        if not isinstance(self.gain, str) and len(self.gain) < 2:
+            return 0.0
+        return float(label_gains(np.ones(1), self.gain)[0])
 
     def discounts(self, n_positions: int) -> np.ndarray:
         """Return the discount of each of the first ``n_positions`` positions."""

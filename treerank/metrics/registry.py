@@ -28,6 +28,7 @@ from treerank.checks import (
 from treerank.documents.ids import check_ids
 from treerank.documents.queries import ByRow, Queries, QueryGroups
 from treerank.documents.training_queries import overlap_with_training, warn_of_cut_queries
+from treerank.metrics.all_relevant import OF_ALL
 from treerank.metrics.base import Metric, refuse_estimator
 from treerank.metrics.graded_metrics import NDCG, ExpectedReciprocalRank, RankBiasedPrecision
 from treerank.metrics.judged import Judged
@@ -184,7 +185,7 @@ def get_metric(metric: str | Callable[..., float]) -> Metric | FunctionMetric:
     Examples
     --------
     >>> get_metric("map(threshold=2)@5")
-    AveragePrecision(k=5, ties='average', no_relevant='exclude', threshold=2)
+    AveragePrecision(k=5, ties='average', no_relevant='exclude', threshold=2, n_relevant=None)
     >>> get_metric("map")([0, 1], [0.2, 0.1])
     0.5
     """
@@ -199,6 +200,13 @@ def get_metric(metric: str | Callable[..., float]) -> Metric | FunctionMetric:
     named = METRICS | BESIDE
     # Longer numbers, and digits of other alphabets, are no cutoff.
     is_cut = re.fullmatch("[0-9]{1,18}", cutoff)
+    if stem.removesuffix(OF_ALL) in named and stem not in named:
+        of_all = type(named[stem.removesuffix(OF_ALL)]).__name__
+        raise ValueError(
+            "metric must be a metric, not its name, if it counts relevant documents that are not "
+            f"among the rows; got {quote(metric)}. A metric's name cannot hold their number: write "
+            f"{of_all}(10, n_relevant=...)."
+        )
     if stem not in named or (at and not is_cut):
         names = ", ".join(named)
         # ndcg10, ndcg_10 and ndcg_at_10 are ndcg@10: without its cutoff it would be another metric.

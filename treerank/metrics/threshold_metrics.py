@@ -3,25 +3,16 @@
 To add one, derive it from :class:`ThresholdMetric` instead of ``Metric``.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from functools import cached_property
-from hashlib import blake2b
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from treerank.checks import as_numbers, is_whole, quote, warn_user
 from treerank.documents.gains import count_relevant, is_relevant
-from treerank.documents.ids import text_of_id
-from treerank.documents.queries import Queries, QueryGroups
+from treerank.documents.queries import QueryGroups
+from treerank.metrics.all_relevant import AllRelevantMetric
 from treerank.metrics.base import Metric
 from treerank.numerics.compiling import register_jitable
 from treerank.parameters import Finite
-
-#: Numbers of relevant documents of so many queries are written out.
-_FEW = 5
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,7 +97,7 @@ class Precision(ThresholdMetric):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Recall(ThresholdMetric):
+class Recall(AllRelevantMetric, ThresholdMetric):
     r"""Recall: the share of the relevant documents that is among the first k.
 
     .. math:: \text{R@}k = \frac1R \sum_{i=1}^{k} [y_i \ge \text{threshold}]
@@ -116,17 +107,8 @@ class Recall(ThresholdMetric):
     A query has no relevant document if no label reaches the threshold and ``n_relevant`` knows of
     none.
 
-    All other parameters are as in
+    The parameters are as in :class:`~treerank.metrics.all_relevant.AllRelevantMetric` and
     :class:`~treerank.metrics.threshold_metrics.ThresholdMetric`.
-
-    Parameters
-    ----------
-    n_relevant : mapping from query id to int, default=None
-        How many relevant documents there are, by query: all purchases of a user, also those that
-        no retriever found. A ``pandas.Series`` with query ids as its index is one, too. R is this
-        number, so a query whose candidates hold nothing relevant counts 0 and is not left out.
-        A query that has no row at all can't be counted, and one whose rows are all unjudged (NaN)
-        is left out with a warning. ``None`` takes the number among the rows.
 
     Examples
     --------
@@ -137,121 +119,12 @@ class Recall(ThresholdMetric):
     (1.0, 0.125)
     """
 
-    n_relevant: Mapping[Any, int] | None = field(default=None, hash=False)
-
     stem = "recall"
     list_total = expected_hits
-    ideal = number_of_relevant
-
-    def __post_init__(self) -> None:
-        if self.n_relevant is not None:
-            object.__setattr__(self, "n_relevant", _checked_counts(self.n_relevant))
-        super().__post_init__()
-
-    def per_query(self, y: ArrayLike, scores: ArrayLike, qid: Queries = None) -> np.ndarray:
-        """Return one value per query, in the order of ``np.unique(qid)``.
-
-        Unjudged documents (NaN) are removed from the list.
-        """
-        values = super().per_query(y, scores, qid)
-        if self.n_relevant is not None:
-            self._warn_of_unjudged_queries(~np.isnan(as_numbers("y", y)), qid)
-        return values
-
-    def _warn_of_unjudged_queries(self, judged: np.ndarray, qid: Queries) -> None:
-        """Warn of queries with relevant documents, by ``n_relevant``, but no judged ones: left out.
-
-        ``judged`` tells for each row whether its document has a label.
-        """
-        groups = QueryGroups.from_qid(qid, len(judged))
-        counts = self.ideal_of(np.zeros(len(judged)), groups)
-        n_lost = int(np.sum((np.bincount(groups.codes, judged) == 0) & (counts > 0)))
-        if n_lost:
-            warn_user(
-                f"{n_lost} of {groups.n_queries} queries are left out of {self.stem}, since their "
-                "documents are all unjudged (NaN), though n_relevant says that there is something "
-                "to find. np.nan_to_num(y), or unjudged=0 in read_runs, lets them count 0."
-            )
 
     def ideal_of(self, gains: np.ndarray, groups: QueryGroups) -> np.ndarray:
-        """Return the number of relevant documents of each query, by ``n_relevant`` or by row.
-
-        Refuses ``n_relevant`` where the ids of the queries are not known.
-        """
-        n_found = number_of_relevant(self, gains, groups.indptr)
-        if self.n_relevant is None:
-            return n_found
-        if groups.ids is None:
-            raise ValueError(
-                "n_relevant must be None where the ids of queries are not known; got numbers of "
-                f"relevant documents of {len(self.n_relevant)} queries. Pass qid, the id of the "
-                "query of each document, as text, numbers or tuples."
-            )
-        by_text = self._counts_by_text
-        n_relevant = np.empty(groups.n_queries)
-        for number, query in enumerate(groups.ids):
-            count = by_text.get(text_of_id(query))
-            if count is None:
-                raise ValueError(
-                    "n_relevant must have an entry for each query of qid; got none for "
-                    f"{_id(query)}, and queries such as {_id(next(iter(self.n_relevant)))}. "
-                    "Write 0 for a query for which there is nothing to find."
-                )
-            if count < n_found[number]:
-                raise ValueError(
-                    "n_relevant must count all relevant documents of a query, those among the rows "
-                    f"too; got {count} for query {_id(query)}, which has {n_found[number]:.0f}."
-                )
-            n_relevant[number] = count
-        return n_relevant
-
-    @cached_property
-    def _counts_by_text(self) -> dict[str, int]:
-        """``n_relevant`` with text keys.
-
-        Ids that are equal, such as 1 and 1.0, have the same text.
-        """
-        return {text_of_id(query): n for query, n in (self.n_relevant or {}).items()}
-
-
-class _Counts(dict[Any, int]):
-    """Numbers of relevant documents by query, whose repr is short: a few of them and a hash."""
-
-    def __repr__(self) -> str:
-        if len(self) <= _FEW:
-            return super().__repr__()
-        texts = sorted(f"{text_of_id(query)}: {n}" for query, n in self.items())
-        digest = blake2b("\n".join(texts).encode(errors="surrogatepass"), digest_size=4)
-        return f"<{len(self)} queries, {sum(self.values())} relevant, {digest.hexdigest()}>"
-
-
-def _checked_counts(n_relevant: Any) -> _Counts:
-    """Return ``n_relevant`` as a dict.
-
-    Refuse what is not a mapping of ids to whole numbers >= 0.
-    """
-    pairs = n_relevant.items() if hasattr(n_relevant, "items") else n_relevant
-    rule = "n_relevant must be a mapping from query id to the number of its relevant documents"
-    try:
-        counts = {} if isinstance(pairs, str) else dict(pairs)
-    except (TypeError, ValueError):
-        counts = {}
-    if not counts:
-        raise ValueError(
-            f"{rule}, such as {{'ann': 4, 'bob': 1}}; got {quote(n_relevant)}. A metric's name "
-            "cannot hold it: write Recall(10, n_relevant=...)."
-        )
-    for query, count in counts.items():
-        if not is_whole(count) or count < 0:
-            raise ValueError(
-                f"{rule}, a whole number of at least 0; got {quote(count)} for {_id(query)}."
-            )
-    return _Counts({query: int(count) for query, count in counts.items()})
-
-
-def _id(query: Any) -> str:
-    """Return a query id as a message quotes it."""
-    return quote(query.item() if isinstance(query, np.generic) else query)
+        """Return the number of relevant documents of each query, by ``n_relevant`` or by row."""
+        return self.n_relevant_of(gains, groups).astype(np.float64)
 
 
 @register_jitable
@@ -316,7 +189,7 @@ def _reciprocal_rank(relevant, ends, k, discounts):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReciprocalRank(ThresholdMetric):
+class ReciprocalRank(AllRelevantMetric, ThresholdMetric):
     r"""Reciprocal rank: one over the position of the first relevant document.
 
     A document beyond the cutoff counts 0. In a tied block of n documents, r of them relevant, the
@@ -324,9 +197,11 @@ class ReciprocalRank(ThresholdMetric):
 
     .. math:: \frac{r}{n - t + 1} \prod_{i=0}^{t-2} \frac{n - r - i}{n - i}.
 
-    A query has no relevant document if no label reaches the threshold.
+    A query has no relevant document if no label reaches the threshold and ``n_relevant`` knows of
+    none. A relevant document that is not among the rows has no position and counts 0.
 
-    The parameters are as in :class:`~treerank.metrics.threshold_metrics.ThresholdMetric`.
+    The parameters are as in :class:`~treerank.metrics.all_relevant.AllRelevantMetric` and
+    :class:`~treerank.metrics.threshold_metrics.ThresholdMetric`.
 
     Examples
     --------
@@ -336,6 +211,10 @@ class ReciprocalRank(ThresholdMetric):
 
     stem = "mrr"
     list_total = _reciprocal_rank
+
+    def ideal_of(self, gains: np.ndarray, groups: QueryGroups) -> np.ndarray:
+        """Return 1, or 0 for a query without a relevant document, by ``n_relevant`` or by row."""
+        return (self.n_relevant_of(gains, groups) > 0).astype(np.float64)
 
 
 @register_jitable
@@ -360,20 +239,24 @@ def _sum_of_precisions(relevant, ends, k, discounts):
 
 
 @dataclass(frozen=True, kw_only=True)
-class AveragePrecision(ThresholdMetric):
+class AveragePrecision(AllRelevantMetric, ThresholdMetric):
     r"""Average precision: the precision at each relevant document, averaged over them.
 
     .. math:: \text{AP@}k = \frac1R \sum_{i=1}^{k} [y_i \ge \text{threshold}] \, \text{P@}i
 
-    with R the number of all relevant documents of the query, as in trec_eval. At
+    with R the number of all relevant documents of the query, as in trec_eval; with ``n_relevant``,
+    also of those that are not among the rows, as trec_eval counts documents of the qrels that the
+    run lacks. At
     position t of a tied block of n documents, r of them relevant, after p documents with c
     relevant ones, the expected term is (McSherry and Najork, 2008)
 
     .. math:: \frac{r}{n} \cdot \frac{c + 1 + (t - 1)(r - 1) / (n - 1)}{p + t}.
 
-    A query has no relevant document if no label reaches the threshold.
+    A query has no relevant document if no label reaches the threshold and ``n_relevant`` knows of
+    none.
 
-    The parameters are as in :class:`~treerank.metrics.threshold_metrics.ThresholdMetric`.
+    The parameters are as in :class:`~treerank.metrics.all_relevant.AllRelevantMetric` and
+    :class:`~treerank.metrics.threshold_metrics.ThresholdMetric`.
 
     References
     ----------
@@ -384,11 +267,17 @@ class AveragePrecision(ThresholdMetric):
     --------
     >>> AveragePrecision()([1, 0, 1], [0.3, 0.2, 0.1])  # (1/1 + 2/3) / 2
     0.8333333333333333
+    >>> all_relevant = AveragePrecision(n_relevant={"ann": 4})  # two are not among the rows
+    >>> all_relevant([1, 0, 1], [0.3, 0.2, 0.1], ["ann"] * 3)  # (1/1 + 2/3) / 4
+    0.41666666666666663
     """
 
     stem = "map"
     list_total = _sum_of_precisions
-    ideal = number_of_relevant
+
+    def ideal_of(self, gains: np.ndarray, groups: QueryGroups) -> np.ndarray:
+        """Return the number of relevant documents of each query, by ``n_relevant`` or by row."""
+        return self.n_relevant_of(gains, groups).astype(np.float64)
 
 
 @register_jitable

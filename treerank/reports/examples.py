@@ -4,6 +4,7 @@ Every query can be opened. Documents of the worst queries, and of those that los
 their names; of the others there are only grades and ranks, in a few letters each.
 """
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -91,6 +92,9 @@ def _swaps(subject: Subject, chosen: list[int]) -> RankChanges:
         none = np.empty(0, dtype=np.int64)
         return RankChanges(none, none, none, np.empty(0))
     metric = subject.metrics[0] if isinstance(subject.metrics[0], NDCG) else "ndcg@10"
+    if isinstance(metric, NDCG) and metric.n_relevant is not None:
+        counts = metric.n_relevant_of(np.zeros(len(subject.y)), subject.groups)[chosen]
+        metric = replace(metric, n_relevant=dict(enumerate(counts.tolist())))
     rows = np.concatenate([subject.groups.rows[q] for q in chosen])
     codes = np.repeat(np.arange(len(chosen)), subject.groups.sizes[chosen])
     limits = {"n_pairs": len(chosen) * _N_SWAPS, "per_query": _N_SWAPS}

@@ -66,9 +66,11 @@ def _cutoffs(subject: Subject) -> Markup:
     by_name = {"ranker": subject.scores}
     if subject.baseline is not None:
         by_name["baseline"] = subject.baseline
-    codes, curves = subject.groups.codes, list[Curve]()
+    curves = list[Curve]()
     for name, scores in by_name.items():
-        by_cutoff = [replace(metric, k=k).per_query(subject.y, scores, codes) for k in _CUTOFFS]
+        by_cutoff = [
+            replace(metric, k=k).per_query(subject.y, scores, subject.groups) for k in _CUTOFFS
+        ]
         means = np.array([_mean(values) for values in by_cutoff])
         curves.append(Curve(name, np.array(_CUTOFFS), means))
     stem = replace(metric, k=None).name

@@ -1,5 +1,6 @@
-"""Recall of all relevant documents, also those that are not among the rows."""
+"""Metrics of all relevant documents, also those that are not among the rows."""
 
+import math
 import pickle
 from datetime import date
 
@@ -22,7 +23,7 @@ from treerank import (
 )
 from treerank.documents.queries import QueryGroups
 from treerank.inspection import permutation_importance
-from treerank.metrics import Recall, get_metric
+from treerank.metrics import NDCG, AveragePrecision, Recall, ReciprocalRank, get_metric
 from treerank.rankers import ColumnRanker, NestedRanker, refresh
 
 KINDS = {
@@ -34,15 +35,39 @@ KINDS = {
 }
 
 
-def recall_by_hand(y, scores, qid, n_relevant, k):
-    """Return recall@k by query, of untied scores, as a plain program computes it."""
+def by_hand(metric, y, scores, qid, n_relevant, k):
+    """Return a metric at k by query, of untied scores, as a plain program computes it.
+
+    Each relevant document that is not among the rows becomes one of label 1, ranked last.
+    """
     values = {}
     for query in sorted({*qid}):
         rows = [row for row in range(len(qid)) if qid[row] == query and not np.isnan(y[row])]
-        best = sorted(rows, key=lambda row: -scores[row])[:k]
-        total = n_relevant[query]
-        values[query] = sum(y[row] >= 1 for row in best) / total if total and rows else np.nan
+        labels = [y[row] for row in sorted(rows, key=lambda row: -scores[row])]
+        n_missed = n_relevant[query] - sum(label >= 1 for label in labels)
+        labels += [0.0] * (k - len(labels)) + [1.0] * n_missed
+        defined = n_relevant[query] and rows
+        values[query] = VALUES[metric](labels, k) if defined else np.nan
     return [*values.values()]
+
+
+def dcg(labels):
+    """Return the discounted cumulative gain of labels in the order of the ranking."""
+    return sum((2**label - 1) / math.log2(i + 2) for i, label in enumerate(labels))
+
+
+def average_precision(labels, k):
+    """Return the precision at the relevant documents within k, over all relevant ones."""
+    hits = [i for i, label in enumerate(labels) if label >= 1]
+    return sum((n + 1) / (i + 1) for n, i in enumerate(hits) if i < k) / len(hits)
+
+
+VALUES = {
+    Recall: lambda labels, k: sum(v >= 1 for v in labels[:k]) / sum(v >= 1 for v in labels),
+    NDCG: lambda labels, k: dcg(labels[:k]) / dcg(sorted(labels, reverse=True)[:k]),
+    AveragePrecision: average_precision,
+    ReciprocalRank: lambda labels, k: next((1 / (i + 1) for i in range(k) if labels[i] >= 1), 0),
+}
 
 
 def purchases(kind, n_queries=12, seed=0):
@@ -61,40 +86,47 @@ def purchases(kind, n_queries=12, seed=0):
 @pytest.mark.filterwarnings("ignore:Of the first 10 documents")
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("judged", [1.0, 0.6])
-def test_recall_of_all_relevant_documents_is_that_of_a_plain_program(kind, judged):
+@pytest.mark.parametrize("of_class", VALUES)
+def test_a_metric_of_all_relevant_documents_is_that_of_a_plain_program(of_class, kind, judged):
     X, y, qid, n_relevant = purchases(kind)
     y[np.random.default_rng(1).random(len(y)) > judged] = np.nan
-    metric, scores = Recall(3, n_relevant=n_relevant), X[:, 1]
-    by_hand = recall_by_hand(y, scores, qid, n_relevant, 3)
-    np.testing.assert_allclose(metric.per_query(y, scores, qid), by_hand, rtol=1e-15)
-    assert metric(y, scores, qid) == pytest.approx(np.nanmean(by_hand), rel=1e-14)
-    assert 0 in by_hand  # a query without a relevant row counts 0, and is not left out
+    if of_class is NDCG:
+        y[y == 1] = np.random.default_rng(2).integers(1, 4, int(np.sum(y == 1)))
+    metric, scores = of_class(3, n_relevant=n_relevant), X[:, 1]
+    expected = by_hand(of_class, y, scores, qid, n_relevant, 3)
+    np.testing.assert_allclose(metric.per_query(y, scores, qid), expected, rtol=1e-14)
+    assert metric(y, scores, qid) == pytest.approx(np.nanmean(expected), rel=1e-14)
+    assert 0 in expected  # a query without a relevant row counts 0, and is not left out
     (outcome,) = compare_scores({"a": scores}, y, qid, metrics=[metric]).outcomes.values()
     np.testing.assert_array_equal(outcome.values[metric.name], metric.per_query(y, scores, qid))
 
 
 @pytest.mark.filterwarnings("ignore:12 of 12 queries of the first eval_set")
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_tool_looks_up_the_ids_of_the_user(kind):
+@pytest.mark.parametrize("of_class", [Recall, NDCG])
+def test_every_tool_looks_up_the_ids_of_the_user(of_class, kind):
     X, y, qid, n_relevant = purchases(kind)
-    metric = Recall(3, n_relevant=n_relevant)
+    metric = of_class(3, n_relevant=n_relevant)
     ranker = TreeDirectRanker(HistogramTrees(5), metric=metric, random_state=0)
     ranker.fit(X, y, qid, eval_set=(X, y, qid))
-    by_hand = recall_by_hand(y, ranker.predict(X), qid, n_relevant, 3)
-    assert ranker.score(X, y, qid) == pytest.approx(np.nanmean(by_hand), rel=1e-12)
+    scores = ranker.predict(X)  # some are tied
+    expected = metric.per_query(y, scores, qid)
+    if of_class is Recall:
+        np.testing.assert_allclose(expected, by_hand(Recall, y, scores, qid, n_relevant, 3))
+    assert ranker.score(X, y, qid) == pytest.approx(np.nanmean(expected), rel=1e-12)
     curve = ranker.evals_result_["validation"][metric.name]
-    assert max(curve) == pytest.approx(np.nanmean(by_hand), rel=1e-12)  # the best is kept
+    assert max(curve) == pytest.approx(np.nanmean(expected), rel=1e-12)  # the best is kept
 
     drops = permutation_importance(ranker, X, y, qid, n_repeats=1).drops
     assert drops.shape == (3, 12)
-    assert f"{np.nanmean(by_hand):.4f}" in report(ranker, X, y, qid, metrics=[metric]).html
+    assert f"{np.nanmean(expected):.4f}" in report(ranker, X, y, qid, metrics=[metric]).html
 
     column = {"a": ColumnRanker(0)}
     if kind != "dates":
         comparison = compare(column, (X, y, qid), cv=3, metrics=[metric])
         values = np.concatenate([o.values[metric.name] for o in comparison.outcomes.values()])
         assert sorted(values[~np.isnan(values)]) == pytest.approx(
-            sorted(v for v in recall_by_hand(y, X[:, 0], qid, n_relevant, 3) if not np.isnan(v))
+            sorted(v for v in by_hand(of_class, y, X[:, 0], qid, n_relevant, 3) if not np.isnan(v))
         )
     else:
         with pytest.raises(TypeError, match="qid must be all text, all numbers"):
@@ -181,15 +213,16 @@ def test_wrong_numbers_of_relevant_documents_are_named(n_relevant, message):
         Recall(n_relevant=n_relevant)([1, 1], [1.0, 2.0], ["a", "b"])
 
 
-def test_the_metric_can_be_cloned_saved_and_named(tmp_path):
+@pytest.mark.parametrize("of_class", VALUES)
+def test_the_metric_can_be_cloned_saved_and_named(of_class, tmp_path):
     n_relevant = {("a", 1): 2, ("b", 1): 3, 7: 1, "c": 0, 2.5: 1, ("d", 2): 4}
-    metric = Recall(5, n_relevant=n_relevant)
-    assert metric.name == "recall(n_relevant='6 queries')@5"
+    metric = of_class(5, n_relevant=n_relevant)
+    assert metric.name == f"{of_class.stem}_of_all@5"
     assert "6 queries, 11 relevant" in repr(metric)
-    assert repr(metric) != repr(Recall(5, n_relevant=n_relevant | {"c": 1, 7: 0}))
+    assert repr(metric) != repr(of_class(5, n_relevant=n_relevant | {"c": 1, 7: 0}))
     assert metric == pickle.loads(pickle.dumps(metric))
     assert hash(metric) == hash(pickle.loads(pickle.dumps(metric)))
-    with pytest.raises(ValueError, match="A metric's name cannot hold it"):
+    with pytest.raises(ValueError, match="A metric's name cannot hold"):
         get_metric(metric.name)
     ranker = TreeDirectRanker("linear", metric=metric)
     assert clone(ranker).metric == metric
@@ -257,3 +290,32 @@ def test_fitted_models_and_scores_are_compared_by_all_that_is_relevant(kind):
     for (name, _), outcome in comparison.outcomes.items():
         expected = metric.per_query(y, models[name].predict(X), qid)
         np.testing.assert_allclose(np.sort(outcome.values[metric.name]), np.sort(expected))
+
+
+def test_a_tie_and_a_gain_of_ones_own_share_the_ideal_of_all_purchases():
+    # One of two tied rows is bought, and two more were not retrieved: DCG is the mean of both.
+    of_all = NDCG(2, n_relevant={"ann": 3})
+    dcg_of_tie = (1 + 1 / math.log2(3)) / 2
+    expected = dcg_of_tie / (1 + 1 / math.log2(3))
+    np.testing.assert_allclose(of_all.per_query([1, 0], [0.0, 0.0], ["ann"] * 2), [expected])
+    # A missed purchase gains 5, as label 1 does, and comes after the found one, which gains 7.
+    of_all = NDCG(n_relevant={"ann": 2}, gain=[0, 5, 7])
+    expected = 7 / math.log2(3) / (7 + 5 / math.log2(3))
+    np.testing.assert_allclose(of_all.per_query([0, 2], [1.0, 0.0], ["ann"] * 2), [expected])
+    few = NDCG(3, n_relevant={"ann": 3}, short_lists="zero")
+    np.testing.assert_array_equal(few.per_query([1, 0], [1.0, 0.0], ["ann"] * 2), [0])
+
+
+def test_a_gain_of_0_for_label_1_cannot_count_missed_purchases():
+    for gain in ([0.0], [0, 0, 1]):
+        with pytest.raises(ValueError, match=r"gain must be positive for label 1 with n_relevant"):
+            NDCG(n_relevant={"ann": 3}, gain=gain)
+
+
+def test_the_ideal_without_missed_documents_has_the_same_bits():
+    X, y, qid, _ = purchases("text", 60)
+    found = pd.Series(y).groupby(qid).sum().astype(int)
+    plain, of_all = (
+        NDCG(5, n_relevant=counts).per_query(y, X[:, 1], qid) for counts in (None, found)
+    )
+    np.testing.assert_array_equal(plain, of_all)
