@@ -228,3 +228,21 @@ def test_summaries_are_exported(tmp_path):
     assert "<td>&lt;i&gt;|k_5`</td>" in odd._repr_html_()  # as notebooks show it
     with pytest.raises(ValueError, match=r"path must end in one of .*; got"):
         summary.save(tmp_path / "table.doc")
+
+
+def test_many_queries_needed_are_capped():
+    interval = Interval(0.0001, -0.02, 0.0202, level=0.95)
+    text = str(Difference("map", "a", "b", interval, n_queries=200))
+    assert "not significant; more than 10,000 queries would be needed." in text
+
+
+def test_notes_say_that_intervals_are_not_adjusted_where_arrows_are():
+    rng = np.random.default_rng(0)
+    y, qid = rng.integers(3, size=400), np.repeat(np.arange(40), 10)
+    scores = {name: y + rng.normal(size=400) for name in "abc"}
+    several = str(compare_scores(scores, y, qid, metrics=["ndcg@3"]).summary())
+    assert "not adjusted: of 3 pairs, one without an arrow may have an interval that" in several
+    two = {name: scores[name] for name in "ab"}
+    assert "without an arrow" not in str(compare_scores(two, y, qid, metrics=["ndcg@3"]).summary())
+    given = compare_scores(scores, y, qid, metrics=["ndcg@3"]).summary(reference="a")
+    assert "of 2 pairs" in str(given)

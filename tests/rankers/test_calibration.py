@@ -1,5 +1,6 @@
 import itertools
 import math
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -114,7 +115,8 @@ def test_up_to_32_labels_have_curves_and_more_have_none():
     groups, scores = QueryGroups.from_qid(np.arange(66) // 2), np.arange(66.0)
     scale = RelevanceScale.fitted(scores, np.arange(66) % 32.0, groups)
     assert (len(scale.labels), len(scale.lines)) == (32, 31)
-    assert RelevanceScale.fitted(scores, np.arange(66) % 33.0, groups) is None
+    with pytest.warns(UserWarning, match="33 different labels, more than 32"):
+        assert RelevanceScale.fitted(scores, np.arange(66) % 33.0, groups) is None
 
 
 def test_an_isotonic_fit_goes_through_the_centers_of_its_steps():
@@ -216,3 +218,19 @@ def test_scores_that_are_equal_within_each_query_say_nothing(seed):
     rng, qid = np.random.default_rng(seed), np.repeat(range(12), 10)
     with pytest.warns(UserWarning, match="no better than chance"):
         assert fit_calibration_slope(rng.normal(size=12)[qid], rng.integers(4, size=120), qid) == 0
+
+
+def test_calibrate_warns_of_many_labels_and_of_training_queries():
+    ranker = TreeDirectRanker(LightGBMTrees(n_estimators=5, n_jobs=1), random_state=0)
+    train = qid < 60
+    ranker.fit(X[train], y[train], qid[train])
+    with pytest.warns(UserWarning, match="fitted to 60 of the 60 queries, so its probabilities"):
+        ranker.calibrate(X[train], y[train], qid[train])
+    new = (qid >= 60) & (qid < 120)
+    with warnings.catch_warnings(action="error"):
+        ranker.calibrate(X[new], y[new], qid[new])
+    sales = np.arange(new.sum()) % 40.0
+    with pytest.warns(UserWarning, match="y has 40 different labels, more than 32.*Pass grades"):
+        ranker.calibrate(X[new], sales, qid[new])
+    with pytest.raises(ValueError, match="it was not called, or it got more"):
+        ranker.threshold_for(0.5)

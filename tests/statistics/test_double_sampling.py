@@ -148,3 +148,30 @@ def test_few_values_and_a_weak_judge_are_warned_of():
         prediction_powered_mean(human=few, llm=LLM)
     with pytest.warns(UserWarning, match="add almost nothing: their correlation .* below 0.4"):
         prediction_powered_mean(human=HUMAN, llm=RNG.normal(size=200))
+
+
+def test_documents_of_whole_queries_get_a_warning():
+    """Their interval takes them for independent draws, so it is too narrow."""
+    rng = np.random.default_rng(3)
+    qid, llm = np.repeat(np.arange(100), 10), (rng.random(1000) < 0.4).astype(float)
+    y = np.where(rng.random(1000) < 0.9, llm, 1 - llm)
+    whole = np.where(np.isin(qid, rng.permutation(100)[:30]), y, np.nan)
+    with pytest.warns(UserWarning, match="judged whole queries.*Pass values by query"):
+        prediction_powered_mean(human=whole, llm=llm, qid=qid)
+    drawn = np.where(np.isin(np.arange(1000), rng.permutation(1000)[:300]), y, np.nan)
+    alone = np.where(np.isin(np.arange(1000), np.arange(0, 1000, 10)), y, np.nan)
+    for human, ids in ((drawn, qid), (alone, qid), (whole, None), (y, qid), (drawn, range(1000))):
+        prediction_powered_mean(human=human, llm=llm, qid=ids)  # warnings are errors
+
+
+def test_a_sample_says_where_the_grades_of_the_llm_added_nothing():
+    rng = np.random.default_rng(4)
+    truth = rng.random(200)
+    human = np.where(np.arange(200) < 40, truth, np.nan)
+    with pytest.warns(UserWarning, match="add almost nothing"):
+        of_chance = prediction_powered_mean(human=human, llm=rng.random(200))
+    assert of_chance.effective_n < 40.5
+    assert "40 human and 200 LLM-graded queries: the LLM's grades added nothing" in str(of_chance)
+    assert "as precise as" not in str(of_chance)
+    good = prediction_powered_mean(human=human, llm=truth + 0.1 * rng.random(200))
+    assert "as precise as" in str(good)

@@ -344,8 +344,14 @@ them (KFold, train_test_split), the score is too high: keep queries whole, as ..
         warn_user(f"{counts} were trained on with other documents. {cut_or_not(consequence)}")
 
 
-def warn_of_seen_queries(overlap: QueryOverlap) -> None:
+def warn_of_seen_queries(
+    overlap: QueryOverlap,
+    consequence: str = "values are too good",
+    instead: str = "Measure it",
+) -> None:
     """Warn of test queries that a ranker was fitted to, with the same or with other documents.
+
+    ``consequence`` says what of the ranker is wrong then, and ``instead`` what to do on others.
 
     Examples
     --------
@@ -359,9 +365,9 @@ queries that it has not seen.
     if overlap.n_same:
         warn_user(
             f"The ranker was fitted to {overlap.n_same} of the {overlap.n_queries} queries, so its "
-            "values are too good. Measure it on queries that it has not seen."
+            f"{consequence}. {instead} on queries that it has not seen."
         )
-    warn_of_cut_queries(overlap, "its values are too good")
+    warn_of_cut_queries(overlap, f"its {consequence}")
 
 
 def cut_or_not(consequence: str) -> str:

@@ -24,6 +24,7 @@ from treerank.statistics.paired import adjust_holm
 from treerank.statistics.resampled import (
     POWER,
     Interval,
+    about_queries,
     corrected_standard_error,
     queries_needed,
 )
@@ -82,7 +83,8 @@ class Difference(Shown):
         kind = "queries" if self.prediction_powered is None else "human queries alone"
         needed = ""
         if is_open:
-            needed = f", not significant; about {self.queries_needed:,.0f} {kind} would be needed"
+            number = about_queries(self.queries_needed)
+            needed = f", not significant; {number} {kind} would be needed"
         if self.prediction_powered is not None:
             sample = self.prediction_powered.sample
             return (
@@ -277,10 +279,12 @@ def make_summary(comparison: Any, reference: str, alpha: float) -> Summary:
     tests: set[str] = set()
     untested: list[str] = []
     differences: list[str] = []
+    n_pairs = 0
     for metric in comparison.metrics:
         means, errors = means_and_errors(comparison, metric)
         against, is_chosen = find_reference(comparison, reference, means), reference == "best"
         results, messages = _test_pairs(comparison, metric, against, is_chosen)
+        n_pairs = max(n_pairs, len(results))
         verdicts = _verdicts(results, against, alpha)
         best = np.nanmax(means) if not np.isnan(means).all() else np.nan
         for ranker, mean, error in zip(comparison.rankers, means, errors, strict=True):
@@ -297,7 +301,12 @@ def make_summary(comparison: Any, reference: str, alpha: float) -> Summary:
     if comparison.has_human_labels:
         keys = [(r, metric) for r in comparison.complete for metric in comparison.metrics]
         estimates = {(r, metric): comparison.prediction_powered(metric, r) for r, metric in keys}
-    notes = (*_notes(comparison, reference, tests, alpha), *differences, *untested, *failures)
+    notes = (
+        *_notes(comparison, reference, tests, alpha, n_pairs),
+        *differences,
+        *untested,
+        *failures,
+    )
     return Summary(
         rankers=comparison.rankers,
         metrics=comparison.metrics,
@@ -399,10 +408,11 @@ def _verdicts(results, reference, alpha):
     }
 
 
-def _notes(comparison, reference, tests, alpha):
+def _notes(comparison, reference, tests, alpha, n_pairs):
     """Yield the notes of a summary: on splits, errors, fits, tests and metrics.
 
-    ``tests`` are the names of the tests that were used.
+    ``tests`` are the names of the tests that were used, and ``n_pairs`` is the largest number of
+    pairs that a metric was tested for.
     """
     if comparison.has_human_labels:
         yield from _human_notes(comparison)
@@ -419,10 +429,12 @@ def _notes(comparison, reference, tests, alpha):
             f"({test}, adjusted by Holm for {pairs}); no mark: no difference shown."
         )
     if tests:
+        several = f": of {n_pairs} pairs, one without an arrow may have an interval that excludes 0"
+        without_arrow = several if n_pairs > 1 else ""
         yield (
-            "Differences: intervals match the tests and are not adjusted; with the number of "
-            f"queries that would be needed, {POWER:.0%} of tests at {1 - LEVEL:.2g} show a true "
-            "difference of this size."
+            f"Differences: intervals match the tests and are not adjusted{without_arrow}; with the "
+            f"number of queries that would be needed, {POWER:.0%} of tests at {1 - LEVEL:.2g} show "
+            "a true difference of this size."
         )
     if comparison.scoring:
         names_metrics = not comparison.scoring.startswith(("tied", "queries"))

@@ -6,6 +6,7 @@ import numpy as np
 
 from treerank.documents.labels import check_labels
 from treerank.documents.queries import ByRow, QueryGroups
+from treerank.documents.training_queries import warn_of_seen_queries
 from treerank.parameters import Finite, Share, check_arguments
 from treerank.rankers.calibration import RelevanceScale, fit_calibration_slope
 from treerank.rankers.scoring import Scoring, warn_of_one_query
@@ -21,14 +22,19 @@ class Calibrating(Scoring):
         """Fit the probabilities of pairs and of relevance to documents that were not trained on.
 
         ``y`` are labels; documents whose label is NaN are left out. Sets ``calibration_slope_``,
-        and the curves of :meth:`predict_relevance` unless there are more than 32 different labels.
+        and the curves of :meth:`predict_relevance` unless there are more than 32 different labels,
+        with a warning. Another one says if the ranker was trained on the queries.
         """
-        scores, y, qid = self._read_and_score(X, y, qid)
+        hashes: list[np.ndarray] | None = None if self.training_queries_ is None else []
+        scores, y, qid = self._read_and_score(X, y, qid, hashes)
         warn_of_one_query(self, qid, len(scores))
-        y = check_labels(y, len(scores), some_unjudged=True)
+        labels = y = check_labels(y, len(scores), some_unjudged=True)
         judged = np.flatnonzero(~np.isnan(y))
         groups = QueryGroups.from_qid(qid, len(scores)).take(judged)
         scores, y = scores[judged], y[judged]
+        if hashes and self.training_queries_ is not None:
+            overlap = self.training_queries_.look_up(np.concatenate(hashes), labels, qid)
+            warn_of_seen_queries(overlap, "probabilities are too close to 0 and 1", "Calibrate it")
         slope = fit_calibration_slope(scores, y, groups)
         self._relevance_scale = RelevanceScale.fitted(scores, y, groups)
         self.calibration_slope_ = slope

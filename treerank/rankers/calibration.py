@@ -166,7 +166,8 @@ class RelevanceScale:
         if scale is None:
             raise ValueError(
                 "calibrate(X, y, qid) must be called before, with queries that were not trained "
-                f"on and at most {_MOST_LABELS} different labels; it was not."
+                f"on and at most {_MOST_LABELS} different labels; it was not called, or it got "
+                "more, with a warning."
             )
         return scale
 
@@ -174,10 +175,15 @@ class RelevanceScale:
     def fitted(cls, scores: np.ndarray, y: np.ndarray, groups: QueryGroups) -> Self | None:
         """Fit the curves to scores and labels of documents that were not trained on.
 
-        Return None if there are more than 32 different labels.
+        Return None, with a warning, if there are more than 32 different labels.
         """
         labels = np.unique(y)
         if len(labels) > _MOST_LABELS:
+            warn_user(
+                f"y has {len(labels)} different labels, more than {_MOST_LABELS}, so calibrate "
+                "fits probabilities of pairs alone: predict_relevance and threshold_for stay "
+                "without. Pass grades, such as y=np.digitize(y, [10, 100]) of sales."
+            )
             return None
         groups, _ = canonical_order(scores.reshape(-1, 1), groups, y)
         scores, y = scores[groups.order], y[groups.order]

@@ -14,7 +14,7 @@ from treerank.reports.page import Markup, Section, element, joined
 from treerank.reports.subject import Subject, counted, p_text
 from treerank.reports.tables import figures, paragraphs, side_by_side
 from treerank.statistics.paired import SIGNIFICANT
-from treerank.statistics.resampled import Interval, queries_needed
+from treerank.statistics.resampled import Interval, about_queries, queries_needed
 
 #: Cutoffs by which NDCG is drawn.
 _CUTOFFS = range(1, 21)
@@ -158,7 +158,8 @@ def _difference(subject: Subject) -> tuple[str, str]:
     needed = np.inf if interval is None else queries_needed(interval, len(gaps))
     advice = ""
     if np.isfinite(needed):
-        advice = f" About {needed:,.0f} queries would be needed to show a difference of this size."
+        number = about_queries(needed).capitalize()
+        advice = f" {number} queries would be needed to show a difference of this size."
     return "none", f"No significant difference to the baseline: {amount}.{advice}"
 
 

@@ -79,9 +79,12 @@ ones (correlation 0.63)
     @property
     def sample(self) -> str:
         """Sentence on the sample sizes, the effective sample size and the correlation."""
+        gain = f"as precise as {self.effective_n:,.0f} human ones"
+        if round(self.effective_n) <= self.n_human and self.n_human < self.n_llm:
+            gain = "the LLM's grades added nothing"
         return (
-            f"{self.n_human:,} human and {self.n_llm:,} LLM-graded {self.unit}: as precise as "
-            f"{self.effective_n:,.0f} human ones (correlation {self.correlation:.2f})"
+            f"{self.n_human:,} human and {self.n_llm:,} LLM-graded {self.unit}: {gain} "
+            f"(correlation {self.correlation:.2f})"
         )
 
     @property
@@ -163,8 +166,9 @@ def prediction_powered_mean(
     Warns
     -----
     UserWarning
-        If there are fewer than 30 values by people, or if the correlation is below 0.4, where the
-        LLM adds almost nothing.
+        If there are fewer than 30 values by people, if the correlation is below 0.4, where the LLM
+        adds almost nothing, or if the judged documents are all documents of their queries: then
+        they are no random draw of documents.
 
     Raises
     ------
@@ -190,6 +194,13 @@ ones (correlation 0.70)
     result = prediction_powered(human, llm, judged, qid, level)
     if result.is_small:
         warn_user(result.smallness)
+    if qid is not None and _are_whole_queries(human, judged, qid):
+        warn_user(
+            "People have judged whole queries, whose documents are alike, so the interval of "
+            "values by document is too narrow. Pass values by query, such as "
+            "Precision(10).per_query(y, scores, qid), without qid; or let people judge documents "
+            "that are drawn at random."
+        )
     if result.is_weak:
         warn_user(
             "The LLM's labels add almost nothing: their correlation with people's is "
@@ -302,6 +313,21 @@ def check_n_human(n: int, unit: str = "queries") -> None:
             f"human must have values of at least {FEWEST} {unit}, whose intervals can be trusted; "
             f"got {n}. Let people judge more {unit}, drawn at random."
         )
+
+
+def _are_whole_queries(human: ArrayLike, judged: ArrayLike | None, qid: ByRow) -> bool:
+    """Tell whether the judged documents make up whole queries, but not all of them."""
+    mask = ~np.isnan(np.asarray(human, dtype=np.float64)) if judged is None else judged
+    is_judged = np.asarray(mask).astype(bool)
+    groups = QueryGroups.from_qid(qid, len(is_judged))
+    counts = np.bincount(groups.codes, is_judged, minlength=groups.n_queries)
+    is_whole = counts == groups.sizes
+    # Of a query with one document, nothing can be told.
+    return bool(
+        (is_whole | (counts == 0)).all()
+        and not is_whole.all()
+        and (groups.sizes[is_whole] > 1).any()
+    )
 
 
 def _design_effect(f: np.ndarray, groups: QueryGroups, correlation: float) -> float:

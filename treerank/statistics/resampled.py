@@ -58,6 +58,8 @@ class Interval(Shown):
 
 #: Share of samples in which the number of queries of :func:`queries_needed` shows a difference.
 POWER = 0.8
+#: Largest number of queries needed that is told; more says that almost no difference was observed.
+_MOST_NEEDED = 10_000
 
 
 def queries_needed(interval: Interval, n_queries: float) -> float:
@@ -79,6 +81,17 @@ def queries_needed(interval: Interval, n_queries: float) -> float:
     wider = 1 + stats.norm.ppf(POWER) / stats.norm.ppf((1 + interval.level) / 2)
     with np.errstate(over="ignore"):  # a gap that next to nothing shows
         return float(np.ceil(n_queries * np.square(reach * wider)))
+
+
+def about_queries(needed: float) -> str:
+    """Return a number of queries needed as text, capped where it says that nothing was found.
+
+    Examples
+    --------
+    >>> about_queries(3678.0), about_queries(374_630.0)
+    ('about 3,678', 'more than 10,000')
+    """
+    return f"more than {_MOST_NEEDED:,}" if needed > _MOST_NEEDED else f"about {needed:,.0f}"
 
 
 @check_arguments
