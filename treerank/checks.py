@@ -258,11 +258,17 @@ def check_signature(name: str, function: Any, *arguments: str) -> None:
 
 
 def check_column(
-    name: str, values: ArrayLike, n_documents: int | None = None, *, some_unjudged: bool = False
+    name: str,
+    values: ArrayLike,
+    n_documents: int | None = None,
+    *,
+    some_unjudged: bool = False,
+    advice: str = "",
 ) -> np.ndarray:
     """Return a column of ``n_documents`` finite numbers as float64; refuse any other.
 
-    ``n_documents=None`` allows any number but 0. With ``some_unjudged``, entries may be NaN.
+    ``n_documents=None`` allows any number but 0. With ``some_unjudged``, entries may be NaN. The
+    error of an entry that is not finite ends in ``advice``.
 
     Examples
     --------
@@ -290,7 +296,7 @@ def check_column(
                 f"{name} must hold a label in some row; got NaN, no judgment, in all {len(column)}."
             )
         allowed = np.isfinite(column) | (unjudged & some_unjudged)
-        refuse_where(~allowed, column, f"{name} must be finite")
+        refuse_where(~allowed, column, f"{name} must be finite", advice)
     refuse_rounded(name, values, column)
     return column
 

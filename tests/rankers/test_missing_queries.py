@@ -43,11 +43,27 @@ def fitted(kind, *, several=True):
 @every_question
 def test_a_ranker_of_several_queries_warns_without_qid_also_when_it_is_loaded(tmp_path, kind, ask):
     fitted(kind).save(tmp_path / "model")
+    rows = np.tile(np.arange(160), 7)
     for ranker in fitted(kind), load(tmp_path / "model"):
-        with pytest.warns(UserWarning, match=MESSAGE.format(160)) as seen:
-            ask(ranker, slice(None), None)
+        with pytest.warns(UserWarning, match=MESSAGE.format(1120)) as seen:
+            ask(ranker, rows, None)
         assert len(seen) == 1
         assert seen[0].filename == __file__ or kind == "SortNet"
+
+
+@every_kind
+def test_one_list_to_rank_needs_no_qid_and_many_rows_need_no_words_on_scikit_learn(kind):
+    ranker = fitted(kind)
+    with warnings.catch_warnings(action="error"):
+        for method in ranker.rank, ranker.top_k, ranker.sample:
+            method(X[:31])
+    for method in ranker.rank, ranker.top_k, ranker.sample:
+        with pytest.warns(UserWarning, match=MESSAGE.format(1120)) as seen:
+            method(np.tile(X, (7, 1)))
+        assert "scikit-learn" not in str(seen[0].message)
+        assert "qid=np.zeros(len(X)) says that it is one query" in str(seen[0].message)
+    with pytest.warns(UserWarning, match=MESSAGE.format(31) + ".*scikit-learn's tools"):
+        ranker.score(X[:31], Y[:31])
 
 
 def test_metrics_of_one_large_query_do_not_warn_beside_the_ranker():

@@ -37,8 +37,7 @@ def test_ranks_and_top_rows_worked_by_hand():
     ranker = TreeDirectRanker(Column()).fit(X, [1, 0, 0, 0, 0, 0], qid)
     np.testing.assert_array_equal(ranker.rank(X, qid), [2, 1, 2, 1, 3, 3])
     np.testing.assert_array_equal(ranker.top_k(X, qid, k=2), [1, 2, 3, 0])
-    with pytest.warns(UserWarning, match="qid is None, so all 6 rows are taken for one query"):
-        np.testing.assert_array_equal(ranker.rank(X), [5, 2, 3, 1, 4, 6])
+    np.testing.assert_array_equal(ranker.rank(X), [5, 2, 3, 1, 4, 6])
     one = ["a"] * 6
     np.testing.assert_array_equal(ranker.top_k(X, one, k=3), [3, 1, 2])
     np.testing.assert_array_equal(ranker.top_k(X, one), [3, 1, 2, 4, 0, 5])

@@ -539,3 +539,17 @@ def test_wrong_arguments_are_named(options, error, message):
         report(3, X, y, qid)
     with pytest.raises(ValueError, match="two different labels in some query of qid; got none"):
         report(ranker(), X, y * 0, qid)
+
+
+def test_a_baseline_whose_scores_are_missing_is_refused_with_what_to_write():
+    X, y, qid = documents(12)
+    scores = X["plain"].to_numpy(dtype=float)  # some are missing
+    message = r'baseline must be finite; got nan in row .*baseline="column".*nanmin\(scores\) - 1'
+    with pytest.raises(ValueError, match=message):
+        report(ranker(), X, y, qid, baseline=scores)
+    filled = np.nan_to_num(scores, nan=np.nanmin(scores) - 1)
+    pages = [
+        report(ranker(), X, y, qid, baseline=baseline, n_examples=1).html
+        for baseline in (filled, "plain")
+    ]
+    assert data_of(pages[0]) == data_of(pages[1])

@@ -158,7 +158,7 @@ class QueryGroups(RenamedMembers, Shown):
 
 
 #: A query of fewer documents is no surprise.
-_MANY = 1000
+MANY = 1000
 #: One entry per row, or None.
 ByRow = ArrayLike | None
 #: The query of each row, as ids or as groups; None is a single query.
@@ -327,7 +327,7 @@ def _refuse_missing(name, is_missing, values):
 
 def warn_without_qid(qid: Any, n_documents: int) -> None:
     """Warn if ``qid`` is None for 1000 documents or more: it was probably forgotten."""
-    if qid is None and n_documents >= _MANY:
+    if qid is None and n_documents >= MANY:
         warn_user(
             f"qid is None, so all {n_documents} documents are taken for one query. Pass qid, the "
             "query of each document; qid=np.zeros(len(y)) says that there is a single one."

@@ -30,6 +30,13 @@ from treerank.metrics.judged import warn_of_unjudged
 from treerank.metrics.registry import Metrics, describe_metrics
 from treerank.parameters import check_arguments
 
+#: Advice for scores of a retriever, which are missing where it did not find the document.
+_MISSING_SCORES = (
+    " If the score of a document that was not found is missing, let it rank last: give it a number "
+    "below all others, np.nan_to_num(scores, nan=np.nanmin(scores) - 1), or let compare score the "
+    "column, by its name, with treerank.rankers.ColumnRanker."
+)
+
 
 @check_arguments
 def compare_scores(
@@ -80,7 +87,7 @@ def compare_scores(
     check_label_weights(label_weights, labels.dtype.names, human_labels is not None)
     n_documents = len(labels)
     columns = {
-        name: check_column(f"scores[{name!r}]", column, n_documents)
+        name: check_column(f"scores[{name!r}]", column, n_documents, advice=_MISSING_SCORES)
         for name, column in scores.items()
     }
     warn_without_qid(qid, n_documents)

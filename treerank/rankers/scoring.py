@@ -23,7 +23,7 @@ from treerank.documents.canonical_order import row_hashes
 from treerank.documents.columns import Columns
 from treerank.documents.ids import check_ids
 from treerank.documents.labels import refuse_several_labels, split_labels, weights_of_labels
-from treerank.documents.queries import ByRow, QueryGroups, joined_ids
+from treerank.documents.queries import MANY, ByRow, QueryGroups, joined_ids
 from treerank.documents.ranking_data import Batches
 from treerank.documents.reading import (
     Accepts,
@@ -130,7 +130,7 @@ class Scoring(BaseEstimator):
         from treerank.reranking.sampling import sample_lists
 
         scores, _, qid = self._read_and_score(X, None, qid)
-        warn_of_one_query(self, qid, len(scores))
+        warn_of_one_query(self, qid, len(scores), serves=True)
         return sample_lists(scores, qid, **options)
 
     def _check_settings(self) -> None:
@@ -168,7 +168,7 @@ class Scoring(BaseEstimator):
     def _lists(self, X: Any, qid: Any) -> tuple[QueryGroups, np.ndarray]:
         """Return ``(queries, rows)``; rows are sorted by query, best first within a query."""
         scores, _, qid = self._read_and_score(X, None, qid)
-        warn_of_one_query(self, qid, len(scores))
+        warn_of_one_query(self, qid, len(scores), serves=True)
         groups = QueryGroups.from_qid(qid, len(scores))
         return groups, np.lexsort((-scores, groups.codes))  # stable: the earlier row wins a tie
 
@@ -269,16 +269,26 @@ def _weight_of_queries(weight: Any, judged: np.ndarray, groups: QueryGroups) -> 
     return np.bincount(groups.codes, weight * counts) / n
 
 
-def warn_of_one_query(ranker: Any, qid: Any, n_documents: int, where: str = "") -> None:
+def warn_of_one_query(
+    ranker: Any, qid: Any, n_documents: int, where: str = "", *, serves: bool = False
+) -> None:
     """Warn that documents without ``qid`` are one query, if ``fit`` had several.
 
-    ``where`` is a text that the message inserts after "qid is None".
+    ``where`` is a text that the message inserts after "qid is None". ``serves`` is for methods that
+    rank documents without labels, often those of a single query: these warn only of at least
+    ``MANY`` documents, more than most lists of candidates have.
     """
-    if qid is None and n_documents > 1 and ranker._had_queries:
+    if qid is not None or n_documents <= 1 or not ranker._had_queries:
+        return
+    if serves and n_documents < MANY:
+        return
+    taken = f"qid is None{where}, so all {n_documents} rows are taken for one query, though fit"
+    if serves:
+        warn_user(f"{taken} had several. Pass qid; qid=np.zeros(len(X)) says that it is one query.")
+    else:
         warn_user(
-            f"qid is None{where}, so all {n_documents} rows are taken for one query, though fit "
-            "had several. Pass qid; scikit-learn's tools pass it on where metadata routing is "
-            "enabled and a scorer requests it, and cv=QueryKFold(5) keeps queries whole."
+            f"{taken} had several. Pass qid; scikit-learn's tools pass it on where metadata "
+            "routing is enabled and a scorer requests it, and cv=QueryKFold(5) keeps queries whole."
         )
 
 

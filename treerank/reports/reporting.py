@@ -197,6 +197,14 @@ def _taken(values, rows):
     return None if values is None else taken_rows(values, rows)
 
 
+#: Advice for scores of a retriever, which are missing where it did not find the document.
+_MISSING_SCORES = (
+    " If the score of a document that was not found is missing, name the column of the data frame, "
+    'baseline="column", which lets it rank last; or give it a number below all others, '
+    "np.nan_to_num(scores, nan=np.nanmin(scores) - 1)."
+)
+
+
 def _baseline_scores(baseline, X, n_documents):
     """Return the baseline's score of each document, or ``None`` without a baseline.
 
@@ -213,7 +221,7 @@ def _baseline_scores(baseline, X, n_documents):
         check_instance("baseline", baseline, [Ranker])
         check_is_fitted(baseline)
         return baseline.predict(X)
-    return check_column("baseline", baseline, n_documents)
+    return check_column("baseline", baseline, n_documents, advice=_MISSING_SCORES)
 
 
 def _training_data(ranker, train):

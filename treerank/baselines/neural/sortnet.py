@@ -117,7 +117,10 @@ class SortNet(Ranker):
         With ``sample_weight``, a query counts by the mean weight of its documents.
         """
         X, (y, qid) = take_columns(X, y=y, qid=qid)
-        return measured(self, -self.rank(X, qid), y, qid, sample_weight)
+        groups, best_first = self._lists(X, qid, serves=False)
+        scores = np.empty(len(best_first))
+        scores[best_first] = -groups.positions
+        return measured(self, scores, y, qid, sample_weight)
 
     def compare(self, X_a: Any, X_b: Any) -> np.ndarray:
         """Return the comparator's preference for a, row by row; one may be a single row."""
@@ -228,9 +231,9 @@ class SortNet(Ranker):
             scores += comparator.prefer(*stacked, (0, i), (1, i))
         return scores / len(references)
 
-    def _lists(self, X, qid):
+    def _lists(self, X, qid, *, serves=True):
         X, _, qid = read_documents(self, X, None, qid)
-        warn_of_one_query(self, qid, len(X))
+        warn_of_one_query(self, qid, len(X), serves=serves)
         groups, prefer = QueryGroups.from_qid(qid, len(X)), self._preference(X)
         return groups, sort_by_comparison(groups, prefer)[0]
 
