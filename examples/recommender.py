@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 from treerank import TreeDirectRanker, compare
-from treerank.metrics import Recall
+from treerank.metrics import NDCG, Recall
 from treerank.rankers import ColumnRanker
 
 random = np.random.default_rng(0)
@@ -63,20 +63,22 @@ def candidates(past, users):
 # -------------------------
 # ``table(week)`` is computed as on the morning of that week: candidates and features come from
 # ``past`` alone, and the week itself provides only the labels. Every candidate that was not
-# bought is a negative.
+# bought is a negative. Every column that is left is a feature, except for the label and the columns
+# of the query, so the ids of items become the index: as a column, they would be a feature, too.
 
 
-def table(week, history=None):
-    """Return the candidates of the users who buy in a week, and whether they buy them."""
+def table(week, history=None, users=None):
+    """Return the candidates of users, and whether they buy them; by default of all who buy."""
     past, now = log[log.week < week], log[log.week == week]
-    X = candidates(past, now.user.unique()).merge(items, on="item")
+    users = now.user.unique() if users is None else users
+    X = candidates(past, users).merge(items, on="item")
     known = (past if history is None else history).merge(items, on="item")
     X["price_ratio"] = X.price / X.user.map(known.groupby("user")["price"].mean())
     share = known.groupby(["user", "kind"]).size() / known.groupby("user").size()
     X["kind_share"] = pd.MultiIndex.from_frame(X[["user", "kind"]]).map(share).fillna(0)
     bought = pd.MultiIndex.from_frame(now[["user", "item"]])
     X["bought"] = pd.MultiIndex.from_frame(X[["user", "item"]]).isin(bought).astype(float)
-    return X.assign(week=week).drop(columns=["item", "kind"])
+    return X.assign(week=week).set_index("item").drop(columns="kind")
 
 
 # %%
@@ -91,17 +93,24 @@ ranker = TreeDirectRanker(["lightgbm", "linear"], random_state=0)
 ranker.fit(train, "bought", query, eval_set=(valid, "bought", query))
 
 # %%
-# Recall of all purchases
-# -----------------------
+# Metrics of all purchases
+# ------------------------
 # ``recall@10`` divides by the number of purchases among the candidates, and leaves out users for
-# whom none was retrieved. ``n_relevant`` counts all purchases.
+# whom none was retrieved, and so does NDCG. ``n_relevant`` counts all purchases.
+#
+# Intervals and tests take queries for independent. A user who buys in both test weeks is two
+# queries that may be alike; then the intervals are too narrow.
 
 n_bought = log.groupby(["user", "week"]).size()
-of_all = Recall(10, n_relevant=n_bought)
-rankers = {name: ColumnRanker(name).fit(test, "bought", query) for name in ("popular", "together")}
+of_all = NDCG(10, n_relevant=n_bought), Recall(10, n_relevant=n_bought)
+
+# ``fit`` of a ``ColumnRanker`` learns nothing from labels: it looks up the column by its name, and
+# finds a score for missing values. Beside an unfitted one, ``compare`` would split the data.
+rankers = {name: ColumnRanker(name).fit(train, "bought", query) for name in ("popular", "together")}
 rankers["trees and linear model"] = ranker
-comparison = compare(rankers, (test, "bought", query), metrics=["ndcg@10", "recall@10", of_all])
+comparison = compare(rankers, (test, "bought", query), metrics=["ndcg@10", "recall@10", *of_all])
 print(comparison)
+print(comparison.difference("recall_of_all@10", "trees and linear model", "together"))
 
 found = test.bought.sum() / n_bought.loc[:, [10, 11]].sum()
 print(f"Of all purchases, {found:.0%} are among the candidates.")
@@ -123,3 +132,18 @@ promised, served = (leaking.score(rows, "bought", query) for rows in (offline, t
 print(f"NDCG@10: {promised:.3f} offline, {served:.3f} served; without the leak {best:.3f}")
 
 assert promised > best + 0.05 > served
+
+# %%
+# Ten items for one user next week
+# --------------------------------
+# ``users`` names whom to recommend to in a week of which nothing is known yet. The labels of that
+# table are all 0 and mean nothing, so they are dropped. The rows are one query, so ``top_k`` needs
+# no ``qid``; its result is row numbers, best first.
+
+next_week = table(n_weeks, users=["user 7"]).drop(columns=["user", "week", "bought"])
+top = ranker.top_k(next_week, k=10)
+recommended = next_week.index[top]
+print(f"For user 7: {', '.join(f'item {item}' for item in recommended)}")
+
+assert len({*recommended}) == 10
+assert not {*recommended} & {*log[log.user == "user 7"].item}
