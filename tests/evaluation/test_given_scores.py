@@ -116,3 +116,16 @@ def test_ids_of_several_types_stay_what_they_are():
         compare_scores(SCORES, Y, alike)
     found = compare_scores(SCORES, Y, np.array(alike, dtype=object)).by_query("map")
     np.testing.assert_array_equal(np.sort(found, axis=0), expected)
+
+
+def test_columns_over_different_queries_say_how_many_each_has():
+    y, qid = [1, 0, 0, 0, 0, 0], ["a", "a", "b", "b", "c", "c"]
+    of_all = Recall(1, n_relevant={"a": 1, "b": 2, "c": 0})
+    scores = {"old": np.arange(6.0), "new": -np.arange(6.0)}
+    text = str(compare_scores(scores, y, qid, metrics=["ndcg@10", of_all]))
+    assert (
+        "One test set, 3 queries, of which 1 by ndcg@10 and 2 by recall_of_all@1 have something to "
+        "find; ±" in text
+    )
+    same = str(compare_scores(scores, y, qid, metrics=["ndcg@10", "map"]))
+    assert "One test set, 3 queries, of which 1 have something to find; ±" in same

@@ -448,6 +448,13 @@ def _errors_note(comparison):
     n_queries, n_defined = len(has_value), np.count_nonzero(has_value)
     few = n_defined < _MOST * n_queries
     counted = f", of which {n_defined} have something to find" if few else ""
+    by_metric = {
+        metric: np.count_nonzero(~np.isnan(comparison.by_query(metric)).all(axis=1))
+        for metric in comparison.metrics
+    }
+    if len({*by_metric.values()}) > 1:  # columns are means over different queries
+        texts = [f"{n} by {metric}" for metric, n in by_metric.items()]
+        counted = f", of which {_listed(texts)} have something to find"
     over_queries = "the standard error over queries"
     if n_splits == 1:
         return f"One test set, {n_queries} queries{counted}; ± is {over_queries}."
