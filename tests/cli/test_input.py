@@ -113,7 +113,7 @@ FIT, COMPARE = ["fit", "absent", "--model", "m"], ["compare", "absent"]
         ([*FIT, "--qid", "q"], "No such option --qid: write --query. See"),
         (
             [*FIT, "--feature-part", "mlp"],
-            "must be one of ['histogram', 'lightgbm', 'streaming', 'x",
+            "must be one of ['auto', 'histogram', 'lightgbm', 'streaming', 'x",
         ),
         (["export", "m", "o", "--seed", "3"], "No such option: --seed"),
         (["export", "m", "o", "--format", "elastic"], "It is now 'elasticsearch'; the plugin"),

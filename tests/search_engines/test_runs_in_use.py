@@ -49,7 +49,9 @@ FRAMES = {
 #: Forms of a column with gaps.
 COLUMNS = {
     "list": lambda a: [None if math.isnan(value) else value for value in a],
-    "series": lambda a: pd.Series(a, index=np.arange(len(a))[::-1]),
+    "series": lambda a: pd.Series(
+        a, index=np.arange(len(a))[::-1] + 10_000
+    ),  # labels of no other form
     "nullable": lambda a: pd.Series(a).convert_dtypes(),
     "polars": lambda a: pl.Series(a).fill_nan(None),
     "arrow": pa.array,
@@ -58,7 +60,9 @@ COLUMNS = {
 IDS = {
     "text": lambda a: a,
     "numbers": lambda a: a.astype(int),
-    "series": lambda a: pd.Series(a, index=np.arange(len(a))[::-1]),
+    "series": lambda a: pd.Series(
+        a, index=np.arange(len(a))[::-1] + 10_000
+    ),  # labels of no other form
     "categories": lambda a: pd.Series(a).astype("category"),
     "polars": lambda a: pl.Series(a).cast(pl.Categorical),
     "arrow": lambda a: pa.array(a.tolist()),
@@ -203,10 +207,14 @@ def test_weights_for_engines_are_checked_on_frames_of_any_kind(kind, tmp_path):
             assert ranked.n_changed_pairs == 0
 
 
+#: Documents that people judge, drawn at random: few of them are all documents of their queries.
+DRAWN = np.random.default_rng(1).permutation(200)[:60]
+
+
 @pytest.mark.parametrize("form", COLUMNS)
 @pytest.mark.parametrize("ids", IDS)
 def test_people_s_values_may_have_any_form(form, ids):
-    human = np.where(np.arange(200) < 60, RNG.random(200), np.nan)
+    human = np.where(np.isin(np.arange(200), DRAWN), RNG.random(200), np.nan)
     llm = np.where(np.isnan(human), RNG.random(200), human) + 0.1 * RNG.normal(size=200)
     expected = prediction_powered_mean(human=human, llm=llm)
     given, judged = COLUMNS[form](human), pd.Series(~np.isnan(human), dtype="boolean")
