@@ -198,15 +198,18 @@ class NetworkPart(BaseEstimator):
 
     def expected_components(self, documents: Rows) -> Components:
         """Return the network before it is trained on such documents; refuse categories."""
-        part = clone(self)
-        part.n_features_in_, part.n_outputs_ = documents.shape[1], part.n_outputs
-        part._columns = IndicatorColumns.of(documents, self)
+        return clone(self)._untrained_components(documents)
+
+    def _untrained_components(self, documents: Rows) -> Components:
+        """Return the network before it is trained, of a part that is used for nothing else."""
+        self.n_features_in_, self.n_outputs_ = documents.shape[1], self.n_outputs
+        self._columns = IndicatorColumns.of(documents, self)
         zeros = np.zeros(documents.shape[1])
-        part._standardization = Standardization(zeros, zeros + 1)
-        if not part._columns.n_categories:  # else components refuses them
+        self._standardization = Standardization(zeros, zeros + 1)
+        if not self._columns.n_categories:  # else components refuses them
             sample = Rows(np.zeros((2, documents.shape[1])))
-            part._build(torch.from_numpy(part._standardization(sample)), seed=0)
-        return part.components(np.ones(part.n_outputs_))
+            self._build(torch.from_numpy(self._standardization(sample)), seed=0)
+        return self.components(np.ones(self.n_outputs_))
 
     @property
     def head_weight_(self) -> np.ndarray:
