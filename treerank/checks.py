@@ -436,12 +436,20 @@ Write scores.loc[y.index], or scores.to_numpy() if the rows are in order.
             first, index = name, other
             continue
         may_be_permuted = not index.equals(other) and len(index) == len(other)
-        if may_be_permuted and index.is_unique and index.isin(other).all():
+        if may_be_permuted and index.is_unique and _has_all_of(other, index):
             raise ValueError(
                 f"{name} must have the rows of {first} in their order; its index has them in "
                 f"another one. Write {name}.loc[{first}.index], or {name}.to_numpy() if the rows "
                 "are in order."
             )
+
+
+def _has_all_of(other: Any, index: Any) -> bool:
+    """Return whether an index of pandas has all entries of another one."""
+    try:
+        return bool(index.isin(other).all())
+    except (AssertionError, TypeError, ValueError):  # of kinds that pandas cannot compare
+        return False
 
 
 def _columns_by_name(by_row: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:

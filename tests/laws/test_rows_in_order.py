@@ -1,5 +1,6 @@
 """Columns of pandas are matched by position, so an index that says another order is refused."""
 
+import itertools
 import re
 
 import numpy as np
@@ -94,3 +95,23 @@ def test_other_indices_say_nothing_of_the_order():
     for index in (np.arange(N) + 1, ["a"] * N):
         other = Y.set_axis(index)
         assert FITTED.score(FRAME, other, QID.to_numpy()[:]) == expected
+
+
+def test_indices_of_kinds_that_pandas_cannot_compare_say_nothing_of_the_order():
+    kinds = {
+        "one level": pd.RangeIndex(N),
+        "text": pd.Index(INDEX),
+        "two levels": pd.MultiIndex.from_arrays([QID, INDEX]),
+        "three levels": pd.MultiIndex.from_arrays([QID, INDEX, QID]),
+        "intervals": pd.interval_range(0, N),
+    }
+    expected = FITTED.score(FRAME, Y, QID)
+    for first, second in itertools.permutations(kinds.values(), 2):
+        assert FITTED.score(FRAME.set_axis(first), Y.set_axis(second), [*QID]) == expected
+
+
+def test_an_index_of_several_levels_is_compared_as_a_whole():
+    levels = pd.MultiIndex.from_arrays([QID, INDEX])
+    X, y = FRAME.set_axis(levels), Y.set_axis(levels)
+    with pytest.raises(ValueError, match="y must have the rows of X in their order"):
+        RANKER.fit(X, y.iloc[::-1], QID.to_numpy())

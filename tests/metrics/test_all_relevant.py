@@ -2,6 +2,7 @@
 
 import math
 import pickle
+import warnings
 from datetime import date
 
 import numpy as np
@@ -151,6 +152,25 @@ def test_a_query_of_which_nobody_has_judged_a_document_is_left_out_with_a_warnin
         values = metric.per_query(y, np.arange(5.0), qid)
     np.testing.assert_array_equal(values, [1, np.nan, np.nan, 0])
     assert metric(np.nan_to_num(y), np.arange(5.0), qid) == pytest.approx(1 / 3)
+
+
+def test_a_warning_says_what_a_query_without_judgments_counts():
+    counts, y, qid = {"a": 1, "b": 2}, [1, np.nan], ["a", "b"]
+    with pytest.warns(UserWarning, match="1 of 2 queries count 0.5 in recall, since their doc"):
+        values = Recall(2, n_relevant=counts, no_relevant=0.5).per_query(y, np.arange(2.0), qid)
+    np.testing.assert_array_equal(values, [1, 0.5])
+    with warnings.catch_warnings():  # as the warning would advise
+        warnings.simplefilter("error")
+        values = Recall(2, n_relevant=counts, no_relevant=0.0).per_query(y, np.arange(2.0), qid)
+    np.testing.assert_array_equal(values, [1, 0])
+
+
+@pytest.mark.parametrize(
+    "counts", [[("a", 4), ("b", 1), ("a", 7)], pd.Series([4, 1, 7], index=["a", "b", "a"])]
+)
+def test_a_query_that_is_counted_twice_is_refused(counts):
+    with pytest.raises(ValueError, match=r"with one entry for each; got 2 for 'a'\."):
+        Recall(2, n_relevant=counts)
 
 
 @pytest.mark.parametrize("n_sets", [1, 2])

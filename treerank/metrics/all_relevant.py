@@ -5,6 +5,7 @@ ideal is the best order of the candidates. ``n_relevant`` says how many relevant
 are, and the ideal has all of them.
 """
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -14,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from treerank.checks import as_numbers, is_whole, quote, warn_user
+from treerank.checks import NOT_SAVED, as_numbers, is_whole, quote, warn_user
 from treerank.documents.gains import count_relevant
 from treerank.documents.ids import text_of_id
 from treerank.documents.queries import Queries, QueryGroups
@@ -67,21 +68,24 @@ class AllRelevantMetric(Metric):
         Unjudged documents (NaN) are removed from the list.
         """
         values = super().per_query(y, scores, qid)
-        if self.n_relevant is not None:
+        if self.n_relevant is not None and self.no_relevant != 0:
             self._warn_of_unjudged_queries(~np.isnan(as_numbers("y", y)), qid)
         return values
 
     def _warn_of_unjudged_queries(self, judged: np.ndarray, qid: Queries) -> None:
-        """Warn of queries with relevant documents, by ``n_relevant``, but no judged ones: left out.
+        """Warn of queries with relevant documents, by ``n_relevant``, but no judged ones.
 
-        ``judged`` tells for each row whether its document has a label.
+        Their value is ``no_relevant``. ``judged`` tells for each row whether its document has a
+        label.
         """
         groups = QueryGroups.from_qid(qid, len(judged))
         counts = self.n_relevant_of(np.zeros(len(judged)), groups)
         n_lost = int(np.sum((np.bincount(groups.codes, judged) == 0) & (counts > 0)))
         if n_lost:
+            is_excluded = self.no_relevant == "exclude"
+            fate = "are left out of" if is_excluded else f"count {self.no_relevant} in"
             warn_user(
-                f"{n_lost} of {groups.n_queries} queries are left out of {self.stem}, since their "
+                f"{n_lost} of {groups.n_queries} queries {fate} {self.stem}, since their "
                 "documents are all unjudged (NaN), though n_relevant says that there is something "
                 "to find. np.nan_to_num(y), or unjudged=0 in read_runs, lets them count 0."
             )
@@ -146,14 +150,20 @@ def _checked_counts(n_relevant: Any) -> _Counts:
     pairs = n_relevant.items() if hasattr(n_relevant, "items") else n_relevant
     rule = "n_relevant must be a mapping from query id to the number of its relevant documents"
     try:
-        counts = {} if isinstance(pairs, str) else dict(pairs)
+        pairs = [] if isinstance(pairs, str) else [(query, count) for query, count in pairs]
+        counts = dict(pairs)
     except (TypeError, ValueError):
-        counts = {}
+        pairs, counts = [], {}
     if not counts:
         raise ValueError(
             f"{rule}, such as {{'ann': 4, 'bob': 1}}; got {quote(n_relevant)}. A metric's name "
             "cannot hold it: write the metric, such as Recall(10, n_relevant=...)."
         )
+    if len(counts) < len(pairs):  # a series of pandas may have a query twice
+        query, n_entries = Counter(query for query, _ in pairs).most_common(1)[0]
+        is_saved = not (isinstance(query, str) and query.endswith(NOT_SAVED))  # as dates are not
+        if is_saved:
+            raise ValueError(f"{rule}, with one entry for each; got {n_entries} for {_id(query)}.")
     for query, count in counts.items():
         if not is_whole(count) or count < 0:
             raise ValueError(
