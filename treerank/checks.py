@@ -447,7 +447,7 @@ Write scores.loc[y.index], or scores.to_numpy() if the rows are in order.
 def _has_all_of(other: Any, index: Any) -> bool:
     """Return whether an index of pandas has all entries of another one."""
     try:
-        return bool(index.isin(other).all())
+        return bool(index.nlevels == other.nlevels and index.isin(other).all())
     except (AssertionError, TypeError, ValueError):  # of kinds that pandas cannot compare
         return False
 
