@@ -35,7 +35,7 @@ class Compilations(event.Listener):
 train, valid = RankingData(*make_web_search(60, n_features=12, random_state=1)).split(valid=0.3)
 layouts = train.X, train.X.astype(np.float32), np.asfortranarray(train.X)
 with event.install_listener("numba:compile", Compilations()):
-    for part in ("lightgbm", "histogram", HistogramTrees(precision="int16")):
+    for part in ("auto", "lightgbm", "histogram", HistogramTrees(precision="int16")):
         for X in layouts:
             ranker = TreeDirectRanker(part, random_state=0).fit(X, train.y, train.qid)
         ranker.fit(*train, eval_set=valid)

@@ -1,5 +1,6 @@
 """Kernels on disk: where they are, whose they are, and that they compute what fresh ones do."""
 
+import gc
 import importlib
 import os
 import re
@@ -13,12 +14,15 @@ from types import SimpleNamespace
 import numba
 import numpy as np
 import pytest
+from numba.core import event
 
 import treerank
+from treerank.feature_parts.histogram import grower, tree
 from treerank.metrics.ranked import totals_kernel
 from treerank.metrics.registry import METRICS
 from treerank.numerics import compiling, kernel_folder
 from treerank.numerics.compiling import kernel_for, njit
+from treerank.numerics.random_keys import uniforms
 from treerank.objectives.pairs.exact_pairs import exact_kernel
 from treerank.objectives.pairs.losses import PAIR_LOSSES
 
@@ -158,6 +162,54 @@ def test_kernels_read_numbers_of_modules_with_kernels_alone():
             found[path.stem] = [*constants_from_elsewhere(path)]
     by_python_alone = {"graded_metrics": ["MAX_LABEL of treerank.documents.gains"]}
     assert {stem: names for stem, names in found.items() if names} == by_python_alone
+
+
+def test_kernels_are_compiled_anew_after_an_edit_of_their_named_tuples():
+    """Numba tells named tuples apart by name: stored code would read fields of the old order."""
+    assert grower.Growth is tree.Growth
+    assert tree.__file__ in kernel_folder._imports_of(grower.__file__)
+
+
+class Collecting(event.Listener):
+    """Records whether Python collects garbage when a compilation begins."""
+
+    def __init__(self):
+        self.recorded = []
+
+    def on_start(self, event):
+        self.recorded.append(gc.isenabled())
+
+    def on_end(self, event):
+        pass
+
+
+@pytest.mark.parametrize("is_enabled", [True, False])
+@pytest.mark.parametrize("argument", [np.arange(3), "not an array"])
+def test_garbage_is_not_collected_during_compilation_and_afterwards_as_before(argument, is_enabled):
+    listener, kernel = Collecting(), numba.njit(uniforms.py_func)
+    (gc.enable if is_enabled else gc.disable)()
+    try:
+        with event.install_listener("numba:compile", listener):
+            if isinstance(argument, str):
+                with pytest.raises(numba.core.errors.TypingError):
+                    kernel(0, 0, argument)
+            else:
+                kernel(0, 0, argument)
+        assert gc.isenabled() == is_enabled
+    finally:
+        gc.enable()
+    assert listener.recorded[0] is False
+
+
+def test_functions_of_the_user_are_compiled_as_by_numba_alone():
+    """Also one without a module, as ``exec`` makes them."""
+    listener, names = Collecting(), {}
+    exec("def double(x):\n    return 2 * x", names)
+    names["double"].__module__ = None
+    with event.install_listener("numba:compile", listener):
+        assert numba.njit(names["double"])(3) == 6
+    assert listener.recorded == [True]
+    assert kernel_for(names["double"])(run).stats.cache_path is None
 
 
 def test_kernels_go_to_the_cache_folder_of_the_user(tmp_path):

@@ -22,7 +22,7 @@ from treerank.objectives.factory import LOSSES, make_objective
 from treerank.objectives.pairs.losses import PAIR_LOSSES
 from treerank.objectives.pairs.rules import PAIRS
 from treerank.objectives.pairs.weights import PAIR_WEIGHTS
-from treerank.rankers.tree_direct_ranker import TreeDirectRanker
+from treerank.rankers.tree_direct_ranker import TreeDirectRanker, trees_for_few
 from treerank.registry import ranker_class
 from treerank.reranking.diversification import diversify
 from treerank.reranking.sampling import sample_lists
@@ -71,6 +71,8 @@ def _usual(X: np.ndarray, y: np.ndarray, qid: np.ndarray) -> Iterator[Step]:
     """Yield what is compiled for the first fits, predictions and metrics of most users."""
     for name, part in (("LightGBM's trees", "lightgbm"), ("histogram trees", "histogram")):
         yield f"fits of {name}", partial(_fit, part, X, y, qid)
+    few = TreeDirectRanker(trees_for_few(len(np.unique(qid)), n_jobs=1), random_state=0)
+    yield "fits to few queries", partial(_fit_ranker, few, X, y, qid)
     yield "predictions of large trees", partial(_predict_by_large_trees, X, y, qid)
     yield "metrics", lambda: [metric(y, X[:, 0], qid) for metric in METRICS.values()]
 

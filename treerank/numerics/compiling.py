@@ -170,7 +170,7 @@ class _WithoutCollections(event.Listener):
 
 def _is_kernel_of_ours(compilation):
     """Return whether a compilation is of a function of this package."""
-    return compilation.data["dispatcher"].py_func.__module__.startswith(_OWN_MODULES)
+    return _is_of_package(compilation.data["dispatcher"].py_func)
 
 
 event.register("numba:compile", _WithoutCollections())
@@ -179,8 +179,13 @@ event.register("numba:compile", _WithoutCollections())
 def _is_ours(part):
     """Return whether a closure's constant is a flag, or a function of this package."""
     if isinstance(part, FunctionType):
-        return part.__module__.startswith(_OWN_MODULES)
+        return _is_of_package(part)
     return not callable(part)
+
+
+def _is_of_package(function):
+    """Return whether a function is defined in this package; ``exec`` makes some without module."""
+    return (function.__module__ or "").startswith(_OWN_MODULES)
 
 
 def register_jitable(function: Callable[..., Any] | None = None, **options: Any) -> Any:

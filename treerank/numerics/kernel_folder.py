@@ -4,9 +4,9 @@ The user's cache folder is ``NUMBA_CACHE_DIR``, or the cache folder of the syste
 ``$XDG_CACHE_HOME`` or ``~/.cache``, on macOS ``~/Library/Caches``, on Windows ``%LOCALAPPDATA%``.
 ``treerank`` in it has a folder for each module with kernels, each version of numba, and each state
 of the source files that kernels are made of: that of the module, and those from which it imports
-functions that are compiled into kernels. So an update that changes none of them leaves kernels
-stored. Within the folder, numba makes one for each location of an installed treerank, and compares
-the source file of the module once more.
+functions that are compiled into kernels, or named tuples that kernels take. So an update that
+changes none of them leaves kernels stored. Within the folder, numba makes one for each location of
+an installed treerank, and compares the source file of the module once more.
 
 A process that makes a new folder removes the folders of the same module that no process has used
 for some days. Deleted kernels are compiled again when they are needed.
@@ -34,8 +34,9 @@ _IMPORT = re.compile(rf"^ *from ({_PACKAGE.name}[\w.]*) import (\([^)]*\)|.*)", 
 _NAME = re.compile(r"\w+")
 #: The options of all kernels.
 _COMPILING = Path(__file__).with_name("compiling.py")
-#: What every file says that has functions to compile.
-_COMPILES = b"numerics.compiling"
+#: What files say that have functions to compile, or named tuples: machine code reads their fields
+#: by position, and numba knows a named tuple by its name.
+_COMPILES = re.compile(rb"numerics\.compiling|NamedTuple")
 #: Folders that no process has used for this number of days are removed.
 DAYS = 3
 
@@ -106,7 +107,7 @@ def _name_of(file):
 
 @cache
 def _digest(files):
-    """Return a hash of source files and of all files with compiled functions that they import."""
+    """Return a hash of source files and of all files that are compiled with them."""
     found, left = set(), {*files, str(_COMPILING)}
     while left:
         file = left.pop()
@@ -120,9 +121,9 @@ def _digest(files):
 
 @cache
 def _imports_of(file):
-    """Return the files of this package that a file imports and that have functions to compile."""
+    """Return the files of this package that a file imports and that are compiled with it."""
     files = set()
     for module, names in _IMPORT.findall(Path(file).read_text(encoding="utf-8")):
         path = _PACKAGE.joinpath(*module.split(".")[1:])
         files |= {path.with_suffix(".py"), *(path / f"{name}.py" for name in _NAME.findall(names))}
-    return {str(path) for path in files if path.is_file() and _COMPILES in path.read_bytes()}
+    return {str(path) for path in files if path.is_file() and _COMPILES.search(path.read_bytes())}
