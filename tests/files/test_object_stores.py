@@ -105,6 +105,22 @@ def test_what_is_no_store_is_refused_with_what_to_do(monkeypatch):
         read_parquet("memory://bucket/x")
 
 
+def test_no_message_shows_a_password(folder):
+    for secret in ("key:SECRET@bucket/train?colour=red", "bucket/train?secret_key=SECRET&colour=1"):
+        with pytest.raises(ValueError, match=r"^s3://bucket/train: must be a URL") as caught:
+            read_parquet(f"s3://{secret}")
+        assert "SECRET" not in str(caught.value)
+    with pytest.raises(ValueError, match=r"^s3://bucket/t: .*'s3://bucket/t' due to") as caught:
+        read_parquet("s3://key:SECRET%RET@bucket/t")
+    assert "SECRET" not in str(caught.value)
+    url = f"{folder.as_uri()}?secret=7"
+    assert shown(url) == folder.as_uri()
+    assert shown("abfs://container@account.net/x") == "abfs://container@account.net/x"
+    assert f"{folder.as_uri()}," in repr(read_batches(url))
+    store = Store(None, "https://key:SECRET@host/a.parquet?token=7", "https://")
+    assert store.name_of(store.path) == "https://host/a.parquet"
+
+
 def test_errors_of_a_store_name_what_was_looked_for():
     class Closed(fs.FileSystemHandler):
         """A store to which nobody is let in."""

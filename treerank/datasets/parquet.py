@@ -40,6 +40,7 @@ from treerank.documents.ids import text_ids
 from treerank.documents.labels import check_labels
 from treerank.documents.ranking_data import Batches, RankingData, checked_comments
 from treerank.files.compression import compressed
+from treerank.files.object_stores import shown
 from treerank.files.replaced import replaced_file
 
 
@@ -163,7 +164,7 @@ def parquet_batches(
     """
     columns = label, query, features, document, drop
     files = _opened(path, *columns, comments, days_since, filesystem)
-    return Batches(partial(_batches, files, comments, batch_size, share), path)
+    return Batches(partial(_batches, files, comments, batch_size, share), shown(path))
 
 
 def _opened(path, label, query, features, document, drop, comments, days_since, filesystem):

@@ -29,7 +29,7 @@ from treerank.datasets.parquet_folders import Source, sources_of
 from treerank.documents.columns import ID_NAMES
 from treerank.documents.ranking_data import rows_at_once
 from treerank.files.compression import is_regular_file
-from treerank.files.object_stores import text_in_store
+from treerank.files.object_stores import shown, text_in_store
 from treerank.numerics.threads import threads_allowed
 from treerank.spelling import has_spelling, spelled
 
@@ -150,7 +150,7 @@ class ParquetFiles:
         if epoch is not None:
             opened = replace(opened, schema=opened._in_days(schema.empty_table()).schema)
         if opened.n_rows == 0:
-            raise ValueError(f"{path}: a table must have rows; got none.")
+            raise ValueError(f"{shown(path)}: a table must have rows; got none.")
         opened._check_columns(first, dropped, arguments or {})
         if features is None:
             opened._refuse_ids(first)

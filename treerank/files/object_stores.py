@@ -18,6 +18,8 @@ from treerank.checks import quote
 
 #: What a URL begins with; ``pathlib`` has made ``s3:/`` of ``s3://``. A drive has one letter.
 _SCHEME = re.compile(r"([a-z][a-z0-9+.-]+):(//|/|\\)")
+#: A user and a password before the host or the bucket of a URL.
+_PASSWORD = re.compile(r"//[^/:]*:[^/]*@")
 #: Schemes for which pyarrow's manual names a file system; fsspec is asked for any other.
 _OF_PYARROW = ("file", "gcs", "gs", "hdfs", "s3", "viewfs")
 
@@ -39,9 +41,17 @@ def as_url(path: str | Path) -> str | None:
 
 
 def shown(path: str | Path) -> str:
-    """Return a path or a URL as a message shows it: without the settings behind a question mark."""
+    """Return a path or a URL as a message shows it: without settings and passwords.
+
+    Settings stand behind a question mark, and some of them are secrets.
+
+    Examples
+    --------
+    >>> shown("s3://key:secret@bucket/train/?region=us-east-1"), shown("train/")
+    ('s3://bucket/train/', 'train/')
+    """
     url = as_url(path)
-    return str(path) if url is None else url.partition("?")[0]
+    return str(path) if url is None else _PASSWORD.sub("//", url.partition("?")[0])
 
 
 def text_in_store(path: str | Path) -> ValueError:
@@ -85,7 +95,9 @@ class Store:
         return cls(opened, inner.rstrip("/"), f"{scheme}://")
 
     def name_of(self, path: str) -> str:
-        """Return a file's name in messages: ``path`` after ``start``."""
+        """Return a file's name in messages: ``path`` after ``start``, or a path that is a URL."""
+        if as_url(path) is not None:  # as of the file system of fsspec for HTTP
+            return shown(path)
         return f"{self.start}{path.lstrip('/')}" if self.start else path
 
     def is_folder(self) -> bool:
@@ -140,8 +152,10 @@ def _from_pyarrow(url: str) -> tuple[Any, str]:
     try:
         opened, path = fs.FileSystem.from_uri(url)
     except (pa.ArrowException, OSError) as error:
-        line = (str(error).splitlines() or [type(error).__name__])[0]
-        raise ValueError(f"{url}: must be a URL of an object store; got {quote(line)}.") from error
+        line = (str(error).splitlines() or [type(error).__name__])[0].replace(url, shown(url))
+        raise ValueError(
+            f"{shown(url)}: must be a URL of an object store; got {quote(line)}."
+        ) from error
     return opened, path
 
 
