@@ -147,7 +147,7 @@ def passages(rows):
     text = (
         f"In a simulation of {len(coverage[human[0], BOTH])} cells (judges, questions and "
         f"collections), the coverage of the 95 % intervals was at least "
-        f"{least_of(coverage, human)}. That of intervals by the LLM alone was "
+        f"{least_of(coverage, human)}. The coverage of intervals from the LLM alone was "
         f"{share(min(alone))} to {share(max(alone))} "
         "([evidence](../evidence.md))."
     )
@@ -182,7 +182,7 @@ def section(rows):
         "With simulated judges, the coverage of 95 % intervals that combine both kinds of labels "
         f"is at least {least_of(coverage, human)} (the least of {len(coverage[human[0], BOTH])} "
         f"cells). Their variance is {min(gains):.2f} to {max(gains):.2f} times smaller than with "
-        "people's labels alone. Intervals by the LLM alone have a coverage of "
+        "people's labels alone. Intervals from the LLM alone have a coverage of "
         f"{share(min(alone))} to {share(max(alone))}. Compared with the better of people alone "
         f"and the LLM alone, a ranker that stacks both differs by {signed(min(stacked))} to "
         f"{signed(max(stacked))} in NDCG@10."

@@ -92,11 +92,11 @@ def test_what_is_neither_a_file_nor_a_share_is_refused(files, tmp_path, share):
     assert "must be a data file, or a share of the queries above 0 and below 1" in said
 
 
-def test_sizes_are_found_from_the_data_and_told_in_one_line(files, tmp_path):
+def test_sizes_are_chosen_from_the_data_and_shown_in_one_line(files, tmp_path):
     result = run("fit", files.train, "-m", tmp_path / "m")
     sizes = treerank.load(tmp_path / "m").feature_part_
-    (line,) = [line for line in result.stderr.splitlines() if "found from" in line]
-    assert line.startswith(f"  {sizes.n_estimators_} trees of {sizes.num_leaves_} leaves, rate ")
+    (line,) = [line for line in result.stderr.splitlines() if "chosen from" in line]
+    assert line.startswith(f"  {sizes.n_estimators_} trees of {sizes.num_leaves_} leaves, learning rate ")
 
 
 def test_few_queries_get_trees_of_two_losses_on_any_number_of_threads(tmp_path):

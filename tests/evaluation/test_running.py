@@ -30,6 +30,7 @@ from treerank.evaluation import Split
 from treerank.evaluation.fits import check_scores
 from treerank.metrics import AveragePrecision
 from treerank.progress import listening
+from treerank.rankers import ColumnRanker
 from treerank.rankers.ranker import Ranker
 
 pytestmark = pytest.mark.slow
@@ -243,8 +244,12 @@ def test_progress_is_told():
     with listening(lambda *what: told.append(what)):
         compare({"trees": TreeDirectRanker(LightGBMTrees(3))}, DATA, cv=2)
         TreeDirectRanker(LightGBMTrees(3)).fit(*DATA)
-    assert told[0] == (1, 2, "trees on 1")
+    assert told[0] == (1, 2, "trees on split 1")
     assert [done for done, _, _ in told] == [1, 2, 1, 2, 3]
+    told.clear()
+    with listening(lambda *what: told.append(what)):
+        compare({"bm25": ColumnRanker(0).fit(*DATA)}, DATA)
+    assert told == [(1, 1, "bm25")]  # one test set: its name says nothing
 
 
 def test_failures_are_recorded_and_keep_the_ranker_out_of_tests():

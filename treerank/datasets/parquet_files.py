@@ -39,7 +39,7 @@ RESERVED = ("label", "query", "comment", "document")
 _GROUP_BYTES = 2**25
 #: Number of entries of an embedding whose type does not tell it.
 _TYPICAL_ENTRIES = 512
-_OTHER_NAMES = " The name of a CSV file ends in .csv or .tsv, that of a LETOR file in .txt."
+_OTHER_NAMES = " Names of CSV files end in .csv or .tsv, names of LETOR files in .txt."
 _ERRORS = (pa.ArrowException, OSError, ValueError, KeyError)
 #: Files of an object store whose metadata are read at the same time.
 _AT_ONCE = 16
@@ -70,8 +70,8 @@ class _Part:
     def completed(self, table: pa.Table, names: Iterable[str], n_rows: int) -> pa.Table:
         """Return ``names`` as a table: columns of the file, and constants of its folders' names.
 
-        ``table`` has the columns that were read, of ``n_rows`` rows; types are made those of all
-        files.
+        ``table`` has the columns that were read, of ``n_rows`` rows; they are cast to the types
+        of the common schema.
         """
         names = [*dict.fromkeys(names)]
         if not self.source.folder_values and not self.other_types:
@@ -91,7 +91,7 @@ class _Part:
 class ParquetFiles:
     """One or more Parquet files with the same columns, and the role of each column.
 
-    ``files`` maps paths to files, in order; ``schema`` is that of all. ``features`` names the
+    ``files`` maps paths to files, in order; ``schema`` is their common schema. ``features`` names the
     features, and ``label``, ``query``, ``document`` and ``comment`` the column of each role, None
     where there is none to read. Dates are read as days since ``epoch`` unless that is None.
     """
@@ -409,7 +409,7 @@ def _numbers_per_row(metadata: pq.FileMetaData, schema: pa.Schema, names: Sequen
 def naming_file(path: str) -> Iterator[None]:
     """Turn errors of damaged or truncated content within the block into a ValueError with ``path``.
 
-    Errors of the operating system, and those that name the file already, stay as they are.
+    Errors of the operating system, and errors that name the file already, are not changed.
     """
     try:
         yield
@@ -535,7 +535,7 @@ def _parts(
     is_used: Callable[[str], bool],
     label: str | None,
 ) -> dict[str, _Part]:
-    """Return the opened files by name, in order; those of a store are opened in parallel.
+    """Return the opened files by name, in order; files of an object store are opened in parallel.
 
     ``ids``, ``is_used`` and ``label`` are as in
     :func:`~treerank.datasets.csv_files.csv_as_parquet`.
@@ -609,10 +609,10 @@ def _check_names(path, schema):
 
 
 def _check_same(path, schema, first, expected):
-    """Refuse a file whose columns or types differ from those of the folder's first file.
+    """Refuse a file whose columns or types are not as in the folder's first file.
 
-    ``schema`` is that of the file ``path``, ``expected`` that of the file ``first``. Two types of
-    text are alike, and a column of nothing but missing values is like any type.
+    ``schema`` belongs to the file ``path``, ``expected`` to the file ``first``. Two types of text
+    are alike, and a column of nothing but missing values is like any type.
     """
     kind_of = [dict(zip(s.names, s.types, strict=True)) for s in (expected, schema)]
     for name in kind_of[0] | kind_of[1]:
@@ -623,7 +623,7 @@ def _check_same(path, schema, first, expected):
 
 
 def _are_like(*kinds: Any) -> bool:
-    """Return whether two Arrow types are both text, or one is that of missing values alone."""
+    """Return whether two Arrow types are both text, or one is the null type."""
     if not all(isinstance(kind, pa.DataType) for kind in kinds):
         return False
     return all(map(is_text, kinds)) or any(map(types.is_null, kinds))

@@ -379,12 +379,14 @@ def _run(jobs: Sequence[Job], n_jobs: int) -> list[Outcome | Failure]:
     parallel = joblib.Parallel(n_jobs=min(n_jobs, len(jobs)), return_as="generator_unordered")
     outcomes: list[Outcome | Failure] = []
     listener = current_listener()
+    has_splits = len({job.split.name for job in jobs}) > 1
     with listening(ignore_progress):  # whole fits are counted here, not the iterations of each
         for outcome in parallel(joblib.delayed(run_job)(job) for job in jobs):
             outcomes.append(outcome)
             if isinstance(outcome, Failure):
                 warnings.warn(str(outcome), UserWarning, stacklevel=3)
-            listener(len(outcomes), len(jobs), f"{outcome.ranker} on {outcome.split}")
+            where = f" on split {outcome.split}" if has_splits else ""
+            listener(len(outcomes), len(jobs), f"{outcome.ranker}{where}")
     number = {(job.name, job.split.name): i for i, job in enumerate(jobs)}
     return sorted(outcomes, key=lambda outcome: number[outcome.ranker, outcome.split])
 

@@ -1,7 +1,7 @@
 """Ensemble: several feature parts as one, each fitted several times.
 
-Every feature part is fitted once per bag. A bag trains on a share of the queries and leaves out the
-other queries. Its fits stop early by the left-out queries, and score them: these out-of-fold scores
+Every feature part is fitted once per bag. A bag trains on a share of the queries and holds out the
+other queries. Its fits stop early by the held-out queries, and score them: these out-of-fold scores
 cover all documents, and the weights of the feature parts are fitted to them. Then parts may be
 fitted again, to all queries.
 """
@@ -75,9 +75,9 @@ class Ensemble(PartList):
     """Several feature parts side by side, each the mean of several fits.
 
     A fit of a part holds out some queries. A part that stops early watches the loss of the
-    queries that are left out, and needs no others. The weights of the parts in the score are
-    fitted to the objective, on scores of left-out queries only. They are not negative: a part that
-    does not help gets the weight 0. An objective with a single query leaves out documents.
+    held-out queries, and needs no others. The weights of the parts in the score are fitted to the
+    objective, on scores of held-out queries only. They are not negative: a part that does not help
+    gets the weight 0. If there is a single query, documents are held out instead.
 
     Parameters
     ----------
@@ -86,8 +86,8 @@ class Ensemble(PartList):
         their index: ``set_params(**{"1__num_leaves": 15})`` changes the second one.
     n_bags : int, default=5
         Number of fits of each part. The queries are divided into this number of shares, and each
-        fit leaves out one of them. The time of ``fit`` and of ``transform`` is proportional to it.
-        With 0 no query is left out: ``n_refits`` fits of each part are all, and ``shares`` are the
+        fit holds out one of them. The time of ``fit`` and of ``transform`` is proportional to it.
+        With 0 no query is held out: ``n_refits`` fits of each part are all, and ``shares`` are the
         weights, by default equal ones. The sum is a weighted mean of scores that are brought to
         the spread of the parts that are fitted to the loss of the ranker.
     losses : sequence of str, loss or None, default=None
@@ -226,7 +226,7 @@ class Ensemble(PartList):
         return self.bags_[0]
 
     def _check_bags(self) -> None:
-        """Refuse a single bag, which would leave out all queries, and no fit at all."""
+        """Refuse a single bag, which would hold out all queries, and no fit at all."""
         if self.n_bags == 1:
             raise ValueError(
                 "n_bags must be 0 or at least 2; got 1. Write n_bags=0, n_refits=1 for one fit of "
@@ -277,7 +277,7 @@ class Ensemble(PartList):
         return fits[: self.n_refits] or fits, scores
 
     def _objectives(self, objective: Objective) -> list[Objective]:
-        """Return the objective of each part: that of its loss, or else the given one."""
+        """Return the objective of each part, with the loss of the part if it has one."""
         losses = self._per_part("losses") or [None] * len(self.parts)
         objectives = [
             objective if loss is None else objective.with_loss(get_loss(loss)) for loss in losses

@@ -63,11 +63,11 @@ class Sizes(NamedTuple):
         Examples
         --------
         >>> Sizes(200, 0.05, 15, 20, 0.5).described()
-        '200 trees of 15 leaves, rate 0.05, 50 % of the columns'
+        '200 trees of 15 leaves, learning rate 0.05, 50 % of the columns'
         """
         return (
             f"{self.n_estimators} trees of {self.num_leaves} leaves, "
-            f"rate {self.learning_rate:.2g}, {self.colsample_bytree:.0%} of the columns"
+            f"learning rate {self.learning_rate:.2g}, {self.colsample_bytree:.0%} of the columns"
         ).replace("%", " %")
 
 

@@ -375,7 +375,7 @@ class BoostedTrees(BaseEstimator):
         sizes = auto_sizes(n_documents, n_queries, rows.shape[1], chosen)
         if len(chosen) < len(sizes):
             numbers = f"{n_queries} queries, {n_documents} documents, {rows.shape[1]} features"
-            say(f"{sizes.described()}; {'set or ' if chosen else ''}found from {numbers}")
+            say(f"{sizes.described()}; {'set or ' if chosen else ''}chosen from {numbers}")
         return sizes
 
     def _count_new(self, start: int, n_estimators: int) -> int:
