@@ -96,7 +96,8 @@ def test_sizes_are_chosen_from_the_data_and_shown_in_one_line(files, tmp_path):
     result = run("fit", files.train, "-m", tmp_path / "m")
     sizes = treerank.load(tmp_path / "m").feature_part_
     (line,) = [line for line in result.stderr.splitlines() if "chosen from" in line]
-    assert line.startswith(f"  {sizes.n_estimators_} trees of {sizes.num_leaves_} leaves, learning rate ")
+    expected = f"{sizes.n_estimators_} trees of {sizes.num_leaves_} leaves, learning rate "
+    assert line.startswith(f"  {expected}")
 
 
 def test_few_queries_get_trees_of_two_losses_on_any_number_of_threads(tmp_path):

@@ -91,9 +91,9 @@ class _Part:
 class ParquetFiles:
     """One or more Parquet files with the same columns, and the role of each column.
 
-    ``files`` maps paths to files, in order; ``schema`` is their common schema. ``features`` names the
-    features, and ``label``, ``query``, ``document`` and ``comment`` the column of each role, None
-    where there is none to read. Dates are read as days since ``epoch`` unless that is None.
+    ``files`` maps paths to files, in order; ``schema`` is their common schema. ``features`` names
+    the features, and ``label``, ``query``, ``document`` and ``comment`` the column of each role,
+    None where there is none to read. Dates are read as days since ``epoch`` unless that is None.
     """
 
     files: dict[str, _Part]
