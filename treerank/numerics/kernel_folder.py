@@ -3,7 +3,7 @@
 The user's cache folder is ``NUMBA_CACHE_DIR``, or the cache folder of the system:
 ``$XDG_CACHE_HOME`` or ``~/.cache``, on macOS ``~/Library/Caches``, on Windows ``%LOCALAPPDATA%``.
 ``treerank`` in it has a folder for each module with kernels, each version of numba, and each state
-of the source files that kernels are made of: that of the module, and those from which it imports
+of the source files that kernels are made of: the module itself, and modules from which it imports
 functions that are compiled into kernels, or named tuples that kernels take. So an update that
 changes none of them leaves kernels stored. Within the folder, numba makes one for each location of
 an installed treerank, and compares the source file of the module once more.
@@ -74,8 +74,8 @@ def _cache_of_system():
 def _make_folder(parent, module, digest):
     """Create and return the folder of one state of a module's sources.
 
-    None if it cannot be written. ``digest`` is that of the sources. A new folder removes those of
-    the module that are long unused.
+    None if it cannot be written. ``digest`` is a hash of the sources. Making a new folder removes
+    other folders of the module that have long been unused.
     """
     folder = parent / f"{module}-numba-{numba.__version__}-{digest}"
     is_new = not folder.is_dir()
