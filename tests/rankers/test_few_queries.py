@@ -160,6 +160,18 @@ def test_a_fit_says_what_it_adds():
     assert "trees of 4 leaves" in lines[1]
 
 
+def test_callbacks_see_whole_fits_and_stop_only_trees_that_are_chosen(few):
+    calls = []
+
+    def stop_at_3(n_done, n_total, values):
+        calls.append((n_done, n_total))
+        return n_done == 3
+
+    assert same(few, fitted(fit={"callbacks": [stop_at_3]}))
+    assert calls == [(1, 1)]
+    assert fitted("lightgbm", fit={"callbacks": [stop_at_3]}).forest().n_trees == 3
+
+
 def test_order_of_rows_and_kind_of_matrix_change_nothing(few):
     order = np.random.default_rng(0).permutation(ROWS.sum())
     few_X, few_y, few_qid = rows_of(FEW)

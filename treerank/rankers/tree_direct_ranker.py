@@ -116,7 +116,9 @@ class TreeDirectRanker(DirectRanker):
     :class:`~treerank.feature_parts.ensemble.Ensemble`. This ranks better there and takes twice the
     time. It applies to the defaults of ``loss``, ``weight``, ``pairs`` and ``gain``, and to fits
     with a single label and without ``eval_set``, ``given_pairs``, ``position`` and ``warm_start``;
-    any other fit is that of "lightgbm". A feature part that you choose is never changed.
+    any other fit is that of "lightgbm". A feature part that you choose is never changed. As for
+    any ensemble, ``callbacks`` of ``fit`` are called after whole fits, so here once and at the end:
+    choose "lightgbm" to stop a fit by a callback.
 
     References
     ----------
