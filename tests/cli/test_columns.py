@@ -124,7 +124,9 @@ def test_dates_are_counted_from_the_date_of_the_model(shop, tmp_path):
         assert other != run("rank", model, path, "-q").stdout
         run("report", model, path, "-o", tmp_path / "page.html", "-q")
         export = ["export", model, tmp_path / "o.json", "--format", "solr", "--check", path]
-        assert "NDCG@10" in run(*export).stdout
+        exported = run(*export)
+        assert "NDCG@10" in exported.stdout
+        assert "o.json: takes dates as numbers, the days since 2026-01-01" in exported.stderr
     run("fit", path, "-m", tmp_path / "late", *NAMED, *SMALL, "--days-since", "2026-06-01")
     said = refusal("compare", model, tmp_path / "late", path)
     assert "--days-since must be given" in said

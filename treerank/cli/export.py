@@ -13,6 +13,8 @@ from treerank.exports.exporting import export as export_ranker
 from treerank.exports.formats import FORMATS, check_format, format_of_version
 from treerank.exports.solr import NAME
 from treerank.exports.uploads import FEATURE_SETS, write_feature_set
+from treerank.files.archive import is_archive
+from treerank.rankers.model_file import columns_in
 from treerank.renamed import RENAMED_FORMATS
 
 _HELP = {
@@ -104,4 +106,7 @@ def export(
     if features is not None:
         request = write_feature_set(ranker, features, **of_engine, name=name or NAME)
         reporter.say(f"wrote {features}: send it by {request}")
+    since = columns_in(model).get("days_since") if is_archive(model) else None
+    if since is not None:
+        reporter.say(f"{output}: takes dates as numbers, the days since {since}")
     typer.echo(str(report))
