@@ -425,7 +425,8 @@ def refuse_other_order(by_row: Mapping[str, Any]) -> None:
     Traceback (most recent call last):
     ...
     ValueError: scores must have the rows of y in their order; its index has them in another one. \
-Write scores.loc[y.index], or scores.to_numpy() if the rows are in order.
+If the rows are in order, as after reset_index of one of them, write scores.to_numpy(), else \
+scores.loc[y.index].
     """
     first, index = "", None
     for name, values in _columns_by_name(by_row):
@@ -439,8 +440,8 @@ Write scores.loc[y.index], or scores.to_numpy() if the rows are in order.
         if may_be_permuted and index.is_unique and _has_all_of(other, index):
             raise ValueError(
                 f"{name} must have the rows of {first} in their order; its index has them in "
-                f"another one. Write {name}.loc[{first}.index], or {name}.to_numpy() if the rows "
-                "are in order."
+                "another one. If the rows are in order, as after reset_index of one of them, write "
+                f"{name}.to_numpy(), else {name}.loc[{first}.index]."
             )
 
 

@@ -444,3 +444,15 @@ def test_lists_as_text_are_no_categories(texts, module, tmp_path):
 def test_other_text_in_brackets_is_categories():
     texts = ["[1, 2]", "[1, a]", "[]", "[1] 2"]
     assert Columns.of(pd.DataFrame({"v": texts})).categories == {0: sorted(texts)}
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float16, np.int16, np.float64, np.int64])
+def test_a_missing_embedding_leaves_a_column_in_single_precision(kind):
+    vectors = [np.array([1, 2], dtype=kind), None]
+    expected = np.float64 if kind in (np.float64, np.int64) else np.float32
+    frames = [pd.DataFrame({"title": vectors}), pa.table({"title": pa.array(vectors)})]
+    for X in frames:
+        table = with_entries(X)
+        entries = np.asarray(table["title_1"])
+        assert entries.dtype == expected
+        np.testing.assert_array_equal(entries, [2, np.nan])

@@ -97,7 +97,7 @@ def test_every_verb_takes_what_a_reader_of_a_file_or_a_folder_returns(file, expe
 def test_a_series_of_rows_in_another_order_is_refused():
     shuffled = TABLE.sample(frac=1, random_state=0)
     X, y, qid = shuffled[["a", "b"]], TABLE["clicks"], shuffled["user"]
-    with pytest.raises(ValueError, match=r"y must have the rows of X .* y\.loc\[X\.index\], or y"):
+    with pytest.raises(ValueError, match=r"y must have the rows of X .* else y\.loc\[X\.index\]"):
         small().fit(X, y, qid)
     with pytest.raises(ValueError, match="qid must have the rows of X in their order"):
         small().fit(X, y.loc[X.index], TABLE["user"])

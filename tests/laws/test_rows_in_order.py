@@ -110,6 +110,16 @@ def test_indices_of_kinds_that_pandas_cannot_compare_say_nothing_of_the_order():
         assert FITTED.score(FRAME.set_axis(first), Y.set_axis(second), [*QID]) == expected
 
 
+def test_rows_that_one_argument_has_numbered_anew_are_said_to_be_possibly_in_order():
+    shuffled = FRAME.reset_index(drop=True).sample(frac=1, random_state=0)
+    scaled = pd.DataFrame(shuffled.to_numpy() / 2)  # as after a transformation of an array
+    y = Y.set_axis(shuffled.index)
+    advice = r"after reset_index of one of them, write y\.to_numpy\(\), else y\.loc\[X\.index\]\."
+    with pytest.raises(ValueError, match=advice):
+        RANKER.fit(scaled, y, QID.to_numpy())
+    RANKER.fit(scaled, y.to_numpy(), QID.to_numpy())
+
+
 def test_an_index_of_several_levels_is_compared_as_a_whole():
     levels = pd.MultiIndex.from_arrays([QID, INDEX])
     X, y = FRAME.set_axis(levels), Y.set_axis(levels)
