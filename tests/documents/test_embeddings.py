@@ -456,3 +456,14 @@ def test_a_missing_embedding_leaves_a_column_in_single_precision(kind):
         entries = np.asarray(table["title_1"])
         assert entries.dtype == expected
         np.testing.assert_array_equal(entries, [2, np.nan])
+
+
+def test_an_error_names_the_column_that_is_missing_and_no_entry_of_an_embedding():
+    X = pd.DataFrame({"title": [[0.5, 1.0], [2.0, 0.0]] * 4, "price": np.arange(8.0)})
+    ranker = TreeDirectRanker("linear", random_state=0).fit(X, np.arange(8) % 2, np.arange(8) // 4)
+    with pytest.raises(ValueError, match=r"'price' is missing from \['title'\]"):
+        ranker.predict(X[["title"]])
+    with pytest.raises(ValueError, match=r"'title_0' is missing from \['price'\]"):
+        ranker.predict(X[["price"]])
+    with pytest.raises(ValueError, match=r"'title_0' is missing from \['title', 'price'\]"):
+        ranker.predict(X.assign(title=1.0))

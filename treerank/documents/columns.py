@@ -25,6 +25,7 @@ from treerank.documents.date_texts import first_date
 from treerank.documents.embeddings import (
     LISTS_OF_TEXT,
     is_text_of_numbers,
+    sources_of,
     with_entries,
     with_entries_of,
 )
@@ -513,6 +514,8 @@ def fitted_columns(X: Any, names: Iterable[str] | None) -> Any:
     columns = set(frame.columns)
     missing = [name for name in names if name not in columns]
     if missing:
+        # Of entries of an embedding that is there, another column that is missing is the cause.
+        missing = [name for name in sources_of(names, columns) if name not in columns] or missing
         raise ValueError(
             f"X must have the columns of fit; {quote(missing[0])} is missing from "
             f"{quote(frame.columns)}."
