@@ -54,6 +54,7 @@ FORMAT = "opensearch"  # or "elasticsearch-plugin", "solr"; for "elasticsearch" 
 FEATURE_SET = "shop"  # in the engine, with which features are logged; names of models begin with it
 COLLECTION = "shop"  # of Solr
 LOG, JUDGMENTS, CLICKS = "log.json", "judgments.csv", "clicks.csv"
+CLICK_COLUMNS = ["session", "query", "document", "position", "click"]
 FEWEST_QUERIES = 100  # with fewer, the gate mostly sees noise
 MOST_DRIFT = 0.1  # of a feature; on good days of this page it is at most 0.04
 TRY_AGAIN = 75  # exit code of a temporary failure, as in sysexits.h
@@ -113,9 +114,13 @@ def read_day(day, features=None):
 
 def learned_from_clicks(day, log):
     with open(day / CLICKS, encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
-    table = {name: [row[name] for row in rows] for name in ("session", "query", "document")}
-    table |= {name: [int(row[name]) for row in rows] for name in ("position", "click")}
+        reader = csv.DictReader(file)
+        rows = list(reader)
+    lacking = [name for name in CLICK_COLUMNS if name not in (reader.fieldnames or ())]
+    if lacking:
+        raise Stop(f"{day / CLICKS} lacks the column {', '.join(map(repr, lacking))}")
+    table = {name: [row[name] for row in rows] for name in CLICK_COLUMNS}
+    table |= {name: [int(number) for number in table[name]] for name in ("position", "click")}
     relevance = ClickRelevance(random_state=0)
     relevance.fit(ClickLog.from_table(table), (log.X, log.qid, log.doc_ids))
     return relevance.training_data()
@@ -401,7 +406,7 @@ def synthetic_day(day, seed, *, broken=False, clicks=False):
     (day / LOG).write_text(json.dumps(answers), encoding="utf-8")
     header, rows = ("query", "docid", "grade"), judged
     if clicks:
-        header, rows = ("session", "query", "document", "position", "click"), shown
+        header, rows = CLICK_COLUMNS, shown
     with open(day / (CLICKS if clicks else JUDGMENTS), "w", newline="", encoding="utf-8") as file:
         csv.writer(file).writerows([header, *rows])
 

@@ -251,6 +251,16 @@ def test_clicks_take_the_place_of_judgments(folder, capsys):
     assert not capsys.readouterr().err
 
 
+def test_clicks_without_a_column_change_nothing(folder, capsys):
+    loop.synthetic_day(folder / "days" / "4", 4, clicks=True)
+    path = folder / "days" / "4" / "clicks.csv"
+    path.write_text(path.read_text().replace("session", "visit", 1))
+    assert night(folder, "4") == 1
+    message = capsys.readouterr().err
+    assert message == f"nothing has changed: {path} lacks the column 'session'\n"
+    assert loop.served_models(folder) == ["1"]
+
+
 def test_a_reference_of_clicks_is_warned_of_and_its_report_has_no_advice_on_grades(
     tmp_path, uploads, capsys, monkeypatch
 ):
