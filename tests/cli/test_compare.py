@@ -44,8 +44,20 @@ def test_the_summary_is_the_librarys(letor_file, tmp_path):
         result.stderr.replace(f"wrote {table}\n", ""),
     )
     assert "| PRank |" in table.read_text(encoding="utf-8")
-    assert "3/3  PRank on 3" in result.stderr
+    assert "3/3  PRank on split 3" in result.stderr
     assert len(list((tmp_path / "fits").iterdir())) == 3
+
+
+def test_arrows_are_explained_without_notes(letor_file, tmp_path):
+    path, (X, y, qid) = letor_file
+    for name, labels in {"good": y, "equal": y, "bad": 2 - y}.items():
+        TreeDirectRanker("linear").fit(X, labels, qid).save(tmp_path / name)
+    explained = "↑ ↓: significantly better or worse than the best; --notes has the tests"
+    differ = run("compare", tmp_path / "good", tmp_path / "bad", path)
+    assert "↓" in differ.stdout
+    assert explained in differ.stderr
+    assert explained not in run("compare", tmp_path / "good", tmp_path / "equal", path).stderr
+    assert explained not in run("compare", tmp_path / "good", tmp_path / "bad", path, "-q").stderr
 
 
 def test_a_comma_in_brackets_is_within_a_metric(letor_file):

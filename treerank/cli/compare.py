@@ -168,7 +168,10 @@ def compare(
         done = "fitted" if ranker else "scored"
         raise ValueError(f"no ranker could be {done}; the warnings above say why.")
     summary = comparison.summary()
-    typer.echo(summary if notes else replace(summary, notes=()).to_text().rstrip())
+    text = str(summary) if notes else replace(summary, notes=()).to_text().rstrip()
+    typer.echo(text)
+    if not notes and any(arrow in text for arrow in "↑↓"):
+        reporter.say("↑ ↓: significantly better or worse than the best; --notes has the tests")
     if output is not None:
         summary.save(output)
         reporter.say(f"wrote {output}")
