@@ -129,7 +129,7 @@ def test_best_fits_the_best_ranker(files, tmp_path):
     found = treerank.load(tmp_path / "m")
     assert repr(found) == repr(expected)
     assert re.search(
-        r"  6/6\n(?:  compiling.*\n)?fitted 3 times 3 parts, [0-9. mins]+\nwrote ", result.stderr
+        r"  3/3\n(?:  compiling.*\n)?fitted 3 times 3 parts, [0-9. mins]+\nwrote ", result.stderr
     )
 
 

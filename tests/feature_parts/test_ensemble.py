@@ -196,14 +196,42 @@ def test_no_fit_begins_that_would_end_too_late(monkeypatch):
         assert Ensemble(["linear"], n_bags=6).fit(X, OBJECTIVE).n_left_out_ == 4
 
 
-@pytest.mark.parametrize(("n_refits", "n_left_out"), [(0, 2), (2, 3)])
-def test_interrupted_with_time_keeps_whole_fits(n_refits, n_left_out, monkeypatch):
+def test_weights_come_before_further_refits_where_time_is_short(monkeypatch):
+    settings = {"n_bags": 2, "n_refits": 3, "shares": [1.0, 0.5], "random_state": 0}
+    whole = Ensemble([TREES, "linear"], **settings).fit(X, OBJECTIVE)
+    clock = itertools.count()  # looked at three times for each fit, which takes a second
+    monkeypatch.setattr(ensemble, "monotonic", lambda: float(next(clock)))
+    part = Ensemble([TREES, "linear"], time=7, **settings).fit(X, OBJECTIVE)
+    assert (len(part.bags_), part.n_left_out_) == (1, 2)
+    np.testing.assert_array_equal(part.head_weight_, whole.head_weight_)
+    for first, second in zip(part.bags_[0], whole.bags_[0], strict=True):
+        np.testing.assert_array_equal(first.transform(X), second.transform(X))
+
+
+@pytest.mark.parametrize(("n_queries", "n_bags"), [(499, 0), (500, 2)])
+def test_weights_are_chosen_where_there_are_queries_enough(n_queries, n_bags):
+    rng = np.random.default_rng(0)
+    features, qid = rng.normal(size=(2 * n_queries, 3)), np.repeat(np.arange(n_queries), 2)
+    objective = make_objective(features[:, 0] + rng.normal(size=len(qid)) > 0, qid)
+    settings = {"n_refits": 2, "shares": [1.0, 0.5], "random_state": 0}
+    chosen, expected = (
+        Ensemble([TREES, "linear"], n_bags=n, **settings).fit(features, objective)
+        for n in ("auto", n_bags)
+    )
+    np.testing.assert_array_equal(chosen.head_weight_, expected.head_weight_)
+    np.testing.assert_array_equal(chosen.scores_by_fit(features), expected.scores_by_fit(features))
+    share = chosen.head_weight_ * chosen.spread_
+    assert np.isclose(share[0] / share[1], 2) == (n_bags == 0)
+
+
+@pytest.mark.parametrize(("n_refits", "n_kept", "n_left_out"), [(0, 2, 2), (2, 1, 4)])
+def test_interrupted_with_time_keeps_whole_fits(n_refits, n_kept, n_left_out, monkeypatch):
     monkeypatch.setattr(Interrupted, "n_fits", 0)
     part = Ensemble(
         ["linear", Interrupted()], n_bags=4, n_refits=n_refits, random_state=0, time=1e9
     )
     part.fit(X, OBJECTIVE)
-    assert (len(part.bags_), part.n_left_out_) == (2, n_left_out)
+    assert (len(part.bags_), part.n_left_out_) == (n_kept, n_left_out)
     assert part.head_weight_[0] > 0
     assert np.isfinite(part.transform(X)).all()
 
@@ -323,7 +351,8 @@ def test_an_ensemble_of_trees_is_one_forest():
         (Ensemble([Ridge()]), r"feature_part must .* got Ridge\(\)"),
         (Ensemble([Column((0, 1))]), r"parts must have a single output or .* got 2 of Column"),
         (Ensemble(n_bags=1), "n_bags must be 0 or at least 2; got 1. Write n_bags=0, n_refits=1"),
-        (Ensemble(n_bags=0), "n_refits must be at least 1 where n_bags is 0"),
+        (Ensemble(n_bags=0), "n_refits must be at least 1 where n_bags is 0,"),
+        (Ensemble(n_bags="auto"), "n_refits must be at least 1 where n_bags is 'auto', or nothing"),
         (Ensemble([]), "parts must hold a feature part; got none"),
         (
             Ensemble([TREES], losses=["logistic"]),

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import KW_ONLY, dataclass
 from math import inf
 from time import monotonic
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from scipy.optimize import nnls
@@ -60,6 +60,8 @@ _ALPHA = 0.0003
 _STEPS = 50
 #: Number of queries that expected shares count as much as.
 _QUERIES_OF_SHARES = 25
+#: Number of bags where it is "auto", and the number of queries from which there are any.
+_BAGS, _QUERIES_FOR_BAGS = 2, 500
 
 
 def _check_bags(name, bags, sizes):
@@ -84,12 +86,13 @@ class Ensemble(PartList):
     parts : sequence of str or feature part, default=("linear", "lightgbm")
         The feature parts, by name or as instances, which are copied. Their parameters are named by
         their index: ``set_params(**{"1__num_leaves": 15})`` changes the second one.
-    n_bags : int, default=5
+    n_bags : int or "auto", default=5
         Number of fits of each part. The queries are divided into this number of shares, and each
         fit holds out one of them. The time of ``fit`` and of ``transform`` is proportional to it.
         With 0 no query is held out: ``n_refits`` fits of each part are all, and ``shares`` are the
         weights, by default equal ones. The sum is a weighted mean of scores that are brought to
-        the spread of the parts that are fitted to the loss of the ranker.
+        the spread of the parts that are fitted to the loss of the ranker. "auto" is 0 for fewer
+        than 500 queries, which weigh parts no better than ``shares`` do, and 2 for more.
     losses : sequence of str, loss or None, default=None
         Loss of each part, one without pairs, such as "half_squared_error"; None is the loss of the
         ranker. The weights of the parts are fitted to the loss of the ranker. If the ranker has an
@@ -102,8 +105,10 @@ class Ensemble(PartList):
         fits to bags in the scores; the bags then only decide the weights, and no fit stops early.
     time : float, default=None
         Seconds for all fits. A fit begins only if it is expected to end in time; the first one
-        always begins. Fits to all queries come first; without any fit to a bag, ``shares`` are the
-        weights. Ctrl-C ends the time, too, once each part has a fit. None makes all fits.
+        always begins. With ``n_refits``, a fit to all queries comes first, then the fits to bags,
+        and the other fits to all queries last, which gain less for their time. Without any fit to
+        a bag, ``shares`` are the weights. Ctrl-C ends the time, too, once each part has a fit.
+        None makes all fits.
     random_state : int, RandomState instance or None, default=None
         Seed of the shares, and of the parts that have no seed of their own.
 
@@ -147,7 +152,7 @@ class Ensemble(PartList):
 
     parts: Sequence[str | FeaturePart] = ("linear", "lightgbm")
     _: KW_ONLY
-    n_bags: Whole = 5
+    n_bags: Literal["auto"] | Whole = 5
     losses: PairlessLosses | None = None
     shares: Sequence[float] | None = None
     n_refits: Whole = 0
@@ -232,9 +237,10 @@ class Ensemble(PartList):
                 "n_bags must be 0 or at least 2; got 1. Write n_bags=0, n_refits=1 for one fit of "
                 "each part to all queries."
             )
-        if not self.n_bags + self.n_refits:
+        if self.n_bags in (0, "auto") and not self.n_refits:
             raise ValueError(
-                "n_refits must be at least 1 where n_bags is 0, or nothing is fitted; got 0."
+                f"n_refits must be at least 1 where n_bags is {self.n_bags!r}, or nothing is "
+                "fitted; got 0."
             )
 
     def _check_rounds(self) -> None:
@@ -256,25 +262,36 @@ class Ensemble(PartList):
         NaN if skipped.
         """
         objectives, rng = self._objectives(objective), check_random_state(self.random_state)
-        bags = deal_bags(objective.groups, self.n_bags, rng) if self.n_bags else []
+        n_bags = self._number_of_bags(objective)
+        bags = deal_bags(objective.groups, n_bags, rng) if n_bags else []
         all_queries = Bag(objective.groups.order, np.empty(0, np.intp))
         listener, scores = current_listener(), np.full((len(rows), len(self.parts)), np.nan)
-        fits: list[list[Any]] = []
-        jobs, clock = [all_queries] * self.n_refits + bags, _Clock(self.time)
-        for bag in jobs:
-            parts = self._seeded_parts(rng)
-            earlier = fits[0] if bag is all_queries and fits else None
-            with clock.keeping(fits), listening(ignore_progress, ignore_text):
+        jobs = [(bag, self._seeded_parts(rng)) for bag in [all_queries] * self.n_refits + bags]
+        n_first = min(self.n_refits, 1)  # weights gain more for their time than further refits
+        jobs = jobs[:n_first] + jobs[self.n_refits :] + jobs[n_first : self.n_refits]
+        refits: list[list[Any]] = []
+        bag_fits: list[list[Any]] = []
+        clock, n_done = _Clock(self.time), 0
+        for bag, parts in jobs:
+            is_refit = bag is all_queries
+            earlier = refits[0] if is_refit and refits else None
+            with clock.keeping(n_done), listening(ignore_progress, ignore_text):
                 _fit_parts(parts, rows, objectives, bag, earlier, stops=self.n_refits == 0)
-                if bag is not all_queries:
+                if not is_refit:
                     scores[bag.left_out] = _columns(parts, rows.take(bag.left_out))
-                fits.append(parts)
-            if listener(len(fits), len(jobs), {}) or not clock.has_time():
+                (refits if is_refit else bag_fits).append(parts)
+            n_done = len(refits) + len(bag_fits)
+            if listener(n_done, len(jobs), {}) or not clock.has_time():
                 break
-        self.n_left_out_ = len(jobs) - len(fits)
+        self.n_left_out_ = len(jobs) - n_done
         if self.n_left_out_:
-            say(f"{len(fits)} of {len(jobs)} fits in {clock.seconds():.1f} s; the others left out")
-        return fits[: self.n_refits] or fits, scores
+            say(f"{n_done} of {len(jobs)} fits in {clock.seconds():.1f} s; the others left out")
+        return refits or bag_fits, scores
+
+    def _number_of_bags(self, objective: Objective) -> int:
+        if self.n_bags != "auto":
+            return self.n_bags
+        return _BAGS if objective.groups.n_queries >= _QUERIES_FOR_BAGS else 0
 
     def _objectives(self, objective: Objective) -> list[Objective]:
         """Return the objective of each part, with the loss of the part if it has one."""
@@ -346,16 +363,16 @@ class _Clock:
         return monotonic() - self.start
 
     @contextmanager
-    def keeping(self, fits: Sequence[Any]) -> Iterator[None]:
+    def keeping(self, n_fits: int) -> Iterator[None]:
         """Context that times a fit.
 
-        With a time limit and earlier ``fits``, Ctrl-C ends the time instead of raising an error.
+        With a time limit and ``n_fits`` earlier ones, Ctrl-C ends the time and raises no error.
         """
         before = self.seconds()
         try:
             yield
         except KeyboardInterrupt:
-            if self.limit == inf or not fits:
+            if self.limit == inf or not n_fits:
                 raise
             self.limit = -inf
         self.longest = max(self.longest, self.seconds() - before)

@@ -164,11 +164,11 @@ class TreeDirectRanker(DirectRanker):
         A fit takes 6 to 10 times the processor time of the default's on the data sets of the
         manual's page of evidence. Its feature part is an ensemble of trees fitted to the loss of
         the ranker, of trees fitted to the labels by squared error, each with three seeds, and of a
-        linear model. The weight of each kind is chosen on left-out queries, and the sizes of trees
-        are chosen from the data, as by default. So pass all judged queries to ``fit``: an
-        ``eval_set`` only calibrates the slope of pair probabilities. :func:`treerank.export` writes
-        it in the formats for trees with a linear model: "c", "javascript", "json", "onnx",
-        "python", "sql" and "vespa-expression".
+        linear model. The weight of each kind is chosen on left-out queries from 500 queries on, and
+        fixed for fewer; the sizes of trees are chosen from the data, as by default. So pass all
+        judged queries to ``fit``: an ``eval_set`` only calibrates the slope of pair probabilities.
+        :func:`treerank.export` writes it in the formats for trees with a linear model: "c",
+        "javascript", "json", "onnx", "python", "sql" and "vespa-expression".
 
         Parameters
         ----------
@@ -186,7 +186,7 @@ class TreeDirectRanker(DirectRanker):
         """
         part = feature_part_class("ensemble")(
             ["lightgbm", "lightgbm", "linear"],
-            n_bags=3,
+            n_bags="auto",
             losses=[None, "half_squared_error", None],
             shares=[1.0, 0.5, 0.15],
             n_refits=3,
