@@ -23,6 +23,15 @@ for _n, _documents, _noise in ((100, 20, 0.5), (300, 100, 0.3), (1000, 20, 0.3),
     FAMILIES[f"synthetic, {_n:,} x {_documents:,}"] = [
         ("synthetic", _n, _documents, _noise, draw) for draw in range(2)
     ]
+#: Problems of many queries, by data set. The largest have short queries: a fit takes minutes.
+MANY = {"MSRD": [("MSRD", n, draw) for n, draw in ((1000, 0), (1000, 1), (3000, 0), (4800, 0))]}
+MANY |= {
+    f"synthetic, {noise:.0%} noise".replace("%", " %"): [
+        ("synthetic", n, documents, noise, 0)
+        for n, documents in ((1000, 20), (3000, 20), (10_000, 10), (30_000, 10))
+    ]
+    for noise in (0.3, 0.5)
+}
 TINY = {"tiny": [("synthetic", 12, 8, 0.3, 0)]}
 
 
@@ -55,7 +64,7 @@ def _msrd(options, n, draw):
 
 def _synthetic(n, documents, noise, draw):
     """Return queries of web search, where a share of the labels belongs to other documents."""
-    rng, others = np.random.default_rng(draw), 20 if n < 20 else 1000
+    rng, others = np.random.default_rng(draw), 20 if n < 20 else 1000 if n <= 1000 else 2000
     X, y, qid = make_web_search(n + others, documents_per_query=documents, random_state=draw)
     rows = np.flatnonzero(rng.random(len(y)) < noise)
     y[rows] = y[rng.permutation(rows)]

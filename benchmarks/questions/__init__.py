@@ -12,6 +12,7 @@ QUESTIONS = (
     "best",
     "sizes",
     "few",
+    "many",
     "baselines",
     "hybrid",
     "clicks",

@@ -1,14 +1,14 @@
 """Best: NDCG@10 of ``TreeDirectRanker.best()``, beside the default and other rankers.
 
-As in ``quality``: defaults, test parts, one thread, one seed. The members of ``best()`` and their
-shares were chosen on training and validation parts of the same sets, and frozen in commit
-``cf57cb2`` before test parts were read.
+As in ``quality``: defaults, test parts, one thread, one seed. The members of ``best()``, their
+shares and the fits that were dropped since were chosen on training and validation parts of the same
+sets, and frozen in commits (``cf57cb2``; ``25a7ac0``) before test parts were read.
 """
 
 from functools import partial
 
 from benchmarks import comparing, data
-from benchmarks.drawing import intervals, ndcg, table
+from benchmarks.drawing import intervals, ndcg, signed, table
 from benchmarks.measurements import Measurement
 from benchmarks.page import Section
 from benchmarks.questions import values_by
@@ -19,6 +19,16 @@ TITLE = "How much better is TreeDirectRanker.best(), and how much longer does it
 IS_TIMING = False
 PEERS = (DEFAULT, "LGBMRanker()", "XGBRanker()")
 SMALL = ("MQ2008", "OHSUMED", "ClueWeb09")
+#: Queries that a fit learns from; of folds, the most.
+LEARNED_FROM = {
+    "ClueWeb09": 37,
+    "synthetic, 50 queries": 50,
+    "MSLR sample": 53,
+    "OHSUMED": 64,
+    "synthetic, 300 queries": 300,
+    "MQ2008": 471,
+    "MSRD": 6_814,
+}
 
 
 def measurements(options):
@@ -57,7 +67,26 @@ def passages(rows):
         f"{sum(v['low'] > 0 for v in public)}. A fit takes {times_text(rows)} the processor time "
         "of the default's ([evidence](../evidence.md))."
     )
-    return {"cost": text}
+    return {"cost": text, "gains": gains_table(rows)}
+
+
+def gains_table(rows):
+    """Return a table of gains and costs over the default, by the number of queries."""
+    over = values_by(rows, "data", less=DEFAULT, ranker=BEST)
+    ratios = costs(rows)
+    return table(
+        ["queries to learn from", "data set", "gain in NDCG@10", "from", "to", "processor time"],
+        [
+            [
+                f"{n:,}",
+                name,
+                *(signed(over[name][v]) for v in ("lead", "low", "high")),
+                f"{ratios[name]:.1f} times" if name in ratios else "",
+            ]
+            for name, n in LEARNED_FROM.items()
+            if name in over
+        ],
+    )
 
 
 def times_text(rows):
@@ -105,9 +134,10 @@ def section(rows):
         for name in sets
     ]
     notes = (
-        "The members of `best()` and their weights were chosen on training and validation parts of "
-        "these sets, before their test parts were read. The machine did other work, too; ratios of "
-        "processor times depend on that less than seconds do."
+        "The members of `best()`, their weights and the fits that were dropped since were chosen "
+        "on training and validation parts of these sets, before their test parts were read. The "
+        "machine did other work, too; ratios of processor times depend on that less than seconds "
+        "do."
     )
     return Section(
         answer,
