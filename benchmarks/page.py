@@ -115,7 +115,7 @@ def without_rows() -> str:
     if not missing:
         return ""
     items = [f"* {module_of(q).TITLE} `python -m benchmarks {q} --write`" for q in missing]
-    text = "No measurement of these is kept, or none on a machine that did nothing else:"
+    text = "For these questions, no measurement is kept, or none from an otherwise idle machine:"
     return "\n".join(["## Questions without kept measurements", "", text, "", *items, ""])
 
 

@@ -20,7 +20,7 @@ from treerank.feature_parts.components import Components
 
 #: Trees and leaves of formats that do not hold 1,000 trees of 255 leaves: SQL takes 1 MB.
 SIZES = {"sql": (350, 31)}
-TITLE = "Do other programs score exports alike?"
+TITLE = "Do exported models give the same scores in other programs?"
 IS_TIMING = False
 
 

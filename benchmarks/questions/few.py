@@ -221,7 +221,7 @@ def section(rows):
     over = leads[DEFAULT, TREES]
     groups = {
         f"{name}, {n} queries": {
-            f"{ranker} less {TREES}": _interval(leads[ranker, TREES][name, n])
+            f"{ranker} minus {TREES}": _interval(leads[ranker, TREES][name, n])
             for ranker in (DEFAULT, BLEND)
             if (name, n) in leads[ranker, TREES]
         }
@@ -250,17 +250,18 @@ def section(rows):
                 ]
             )
     answer = (
-        f"With 25 to 100 judged queries, `{DEFAULT}` adds trees fitted to the labels by squared "
-        "error to those fitted to pairs, with half their weight. It ranks better than "
-        f"`{TREES}`, the latter alone, in {sum(v['lead'] > 0 for v in over.values())} of "
-        f"{len(over)} cells, significantly in {sum(v['low'] > 0 for v in over.values())}, and "
-        f"significantly worse in {sum(v['high'] < 0 for v in over.values())}."
+        f"With 25 to 100 judged queries, `{DEFAULT}` adds two sums of trees: one fitted to pairs, "
+        "and one fitted to the labels by squared error, which has half the weight. It ranks "
+        f"better than `{TREES}`, which is the first sum alone, in "
+        f"{sum(v['lead'] > 0 for v in over.values())} of {len(over)} cells (significantly in "
+        f"{sum(v['low'] > 0 for v in over.values())}), and significantly worse in "
+        f"{sum(v['high'] < 0 for v in over.values())}."
     )
     if ("public", (DEFAULT, TREES)) in summary:
         lead, low, high = summary["public", (DEFAULT, TREES)]
         answer += (
-            f" In the mean of public sets it gains {signed(lead)} "
-            f"({signed(low)} to {signed(high)}). With a linear model besides, "
+            f" Averaged over the public sets, it gains {signed(lead)} "
+            f"({signed(low)} to {signed(high)}); with a linear model as a third part, the gain is "
             f"{signed(summary['public', (BLEND, TREES)][0])}."
         )
     means = values_by(rows, "data", "queries", "ranker")
@@ -291,27 +292,27 @@ def section(rows):
         for (name, n), value in found.items()
     ]
     notes = (
-        f"The sum with a linear model has {DRAWS_OF_BLEND} draws a cell. The "
+        f"The sum with a linear model has {DRAWS_OF_BLEND} draws per cell. The "
         "members and their weights were chosen on queries of the "
-        "training and validation parts, and frozen before the test parts were read; over five "
-        "folds the queries of validation parts are test queries of other folds, but not those of "
-        "MSRD and of the synthetic draws. The linear model was left out of the default after the "
-        "test parts had been read, because few formats of search engines hold it. Draws of a set "
-        "share its test queries, so the intervals "
-        "say how much the luck of the drawn queries matters, not how other test queries would do."
+        "training and validation parts, and frozen before the test parts were read; in five "
+        "folds, the validation queries of one fold are test queries of another, except for "
+        "MSRD and the synthetic draws. The linear model was left out of the default after the "
+        "test parts had been read, because few formats of search engines can hold it. All draws "
+        "from a set have the same test queries, so the intervals say how much depends on which "
+        "queries were drawn for training, not how other test queries would do."
     )
     chart = intervals(
         f"Leads over {TREES} in NDCG@10 with few queries. {answer}",
         groups,
         "lead in NDCG@10, with its 95 % interval",
     )
-    lead_head = ["less", "lead", "from", "to"]
+    lead_head = ["compared with", "lead", "from", "to"]
     return Section(
         answer,
         [chart],
         [
             (
-                "Leads in the mean of cells, and the cells that are significantly ahead or behind",
+                "Mean leads over the cells, and numbers of cells significantly ahead or behind",
                 table(["data", "ranker", *lead_head, "ahead", "behind"], body),
             ),
             (
@@ -320,7 +321,7 @@ def section(rows):
             ),
             ("NDCG@10", table([*head, "draws", *names], quality)),
             (
-                f"Processor seconds of a fit over those of `{TREES}`",
+                f"Processor time of a fit, relative to `{TREES}`",
                 table([*head, *names], seconds),
             ),
         ],

@@ -241,16 +241,16 @@ def section(rows):
         if "over" in row["conditions"]
     }
     parts = [
-        f"{name} {ratios[fit, 2]:.2f} of {peer}'s"
+        f"{name} {ratios[fit, 2]:.2f} times as long as {peer}"
         for name, fit, peer in (
-            ("own trees take", "LambdaMART", "LGBMRanker"),
-            ("LightGBM's", "TreeDirectRanker on LightGBM", "LGBMRanker"),
-            ("XGBoost's", "TreeDirectRanker on XGBoost", "XGBRanker"),
+            ("treerank's own trees take", "LambdaMART", "LGBMRanker"),
+            ("LightGBM's trees in treerank", "TreeDirectRanker on LightGBM", "LGBMRanker"),
+            ("XGBoost's trees in treerank", "TreeDirectRanker on XGBoost", "XGBRanker"),
         )
         if (fit, 2) in ratios
     ]
     answer = "Seconds and ratios of fits."
     if parts:
-        answer = f"With the same trees on two threads, {', '.join(parts)} time."
+        answer = f"With trees of the same size on two threads, {', '.join(parts)}."
     # The page on trees has the table of phases.
     return timing.section_of([row for row in rows if "phases" not in row["conditions"]], answer)

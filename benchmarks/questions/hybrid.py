@@ -275,9 +275,9 @@ def leads_sentence(found):
     return (
         f"Trees and a linear model on raw and min-max scores are significantly ahead of the other "
         f"{len(others)} methods in {ahead} of {len(leads)} cells, and significantly behind in "
-        f"{behind}. A linear model of min-max scores, which is what search engines can weigh, is "
+        f"{behind}. A linear model of min-max scores, which is what search engines can apply, is "
         f"{short(min(engine))} to {short(max(engine))} behind. Adding the columns of reciprocal "
-        f"ranks changes NDCG@10 by {short(more)} at most."
+        f"ranks changes NDCG@10 by at most {short(more)}."
     )
 
 
@@ -288,10 +288,10 @@ def engines_sentence(rows):
     own = [found[format, engine]["changed"] for format, engine in FORMATS.items()]
     with_own = f"{own[0]:,} and {own[1]:,} pairs change" if any(own) else "no pair changes"
     return (
-        'On 1,000 queries of the world "strong", weights learned on a textbook\'s min-max scores '
-        f"make OpenSearch change the order of {textbook[0]['changed']:,} of "
-        f"{textbook[0]['pairs']:,} pairs, and Elasticsearch of {textbook[1]['changed']:,}. With "
-        f"the columns of `engine=`, {with_own}."
+        'On 1,000 queries of the scenario "strong", weights that were learned on textbook min-max '
+        f"scores change the order of {textbook[0]['changed']:,} of {textbook[0]['pairs']:,} pairs "
+        f"in OpenSearch, and of {textbook[1]['changed']:,} in Elasticsearch. With the columns of "
+        f"`engine=`, {with_own}."
     )
 
 
@@ -304,9 +304,9 @@ def section(rows):
     answer = (
         "Trees and a linear model on raw and min-max scores, learned from 20 to 1,000 judged "
         "queries, are "
-        f"significantly ahead of the other methods in {ahead} of {len(leads)} cells (four worlds, "
-        f"four numbers of judged queries, {len(others)} methods), and significantly behind in "
-        f"{behind}. One world is real, three are simulated."
+        f"significantly ahead of the other methods in {ahead} of {len(leads)} cells (four "
+        f"scenarios, four numbers of judged queries, {len(others)} methods), and significantly "
+        f"behind in {behind}. One scenario is real, three are simulated."
     )
     shown = [BLEND, SINGLE, GRID, "linear model, min-max", "trees, raw and min-max"]
     series = {name: [(n, found["fields", name, n]["ndcg"]) for n in DRAWS] for name in shown}
@@ -320,7 +320,7 @@ def section(rows):
     for world in retrievers.WORLDS:
         kind = "real" if world == "fields" else "simulated"
         parts.append((f"NDCG@10 by method, {world} ({kind})", learned_table(found, world)))
-    head = ["world", "judged queries", "less", "lead", "from", "to"]
+    head = ["scenario", "judged queries", "compared with", "lead", "from", "to"]
     lost = [
         [world, n, method, *(signed(value[v]) for v in ("lead", "low", "high"))]
         for (world, method, n), value in found.items()

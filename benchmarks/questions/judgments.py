@@ -16,7 +16,7 @@ from benchmarks.drawing import intervals, signed, table
 from benchmarks.measurements import Measurement
 from benchmarks.page import Section
 
-TITLE = "Can few labels by people and many by an LLM be combined?"
+TITLE = "Can a few labels from people and many from an LLM be combined?"
 IS_TIMING = False
 BOTH, STACKED = "people and LLM", "stacked"
 JUDGES = ("good", "lenient", "likes words", "fails on some queries", "poor")
@@ -110,6 +110,8 @@ def flat(rows, name):
     return [row["conditions"] | row["values"] for row in rows if name in row["conditions"]]
 
 
+#: Judges with other names in tables than in the kept rows.
+SHOWN_JUDGES = {"likes words": "prefers word matches"}
 #: Ways to train of the guide's table, with their names there.
 SHOWN_WAYS = {
     STACKED: "stacked",
@@ -154,7 +156,8 @@ def passages(rows):
     found = llm_training.gains(flat(rows, "way"))
     cells = list(dict.fromkeys(key[:3] for key in found))
     body = [
-        [data.upper(), n, judge, *(signed(found[data, judge, n, way]) for way in SHOWN_WAYS)]
+        [data.upper(), n, SHOWN_JUDGES.get(judge, judge)]
+        + [signed(found[data, judge, n, way]) for way in SHOWN_WAYS]
         for data, judge, n in sorted(cells, key=lambda cell: (cell[0] != "msrd", cell[2]))
     ]
     head = ["data", "queries judged by people", "judge", *SHOWN_WAYS.values()]
@@ -182,21 +185,25 @@ def section(rows):
         "With simulated judges, the coverage of 95 % intervals that combine both kinds of labels "
         f"is at least {least_of(coverage, human)} (the least of {len(coverage[human[0], BOTH])} "
         f"cells). Their variance is {min(gains):.2f} to {max(gains):.2f} times smaller than with "
-        "people's labels alone. Intervals from the LLM alone have a coverage of "
-        f"{share(min(alone))} to {share(max(alone))}. Compared with the better of people alone "
-        f"and the LLM alone, a ranker that stacks both differs by {signed(min(stacked))} to "
-        f"{signed(max(stacked))} in NDCG@10."
+        "human labels alone. Intervals from the LLM alone have a coverage of "
+        f"{share(min(alone))} to {share(max(alone))}. In NDCG@10, a ranker that stacks both kinds "
+        f"of labels is {signed(min(stacked))} to {signed(max(stacked))} ahead of the better of "
+        "people alone and the LLM alone."
     )
     chart = intervals(answer, groups, "share of intervals that cover the true value: mean, least "
         "and most over cells", reference=0.95)  # fmt: skip
-    head = ["queries by people", "method", "least", "mean", "most"]
+    head = ["queries judged by people", "method", "least", "mean", "most"]
     body = [
         [n, method, share(min(v)), share(np.mean(v)), share(max(v))]
         for (n, method), v in coverage.items()
         if v
     ]
-    heads = ["data", "judge", "judged queries", "way", "gain over the better source"]
-    ways = [[*key, signed(gain)] for key, gain in found.items() if key[3] in WAYS[3:]]
+    heads = ["data", "judge", "judged queries", "training", "gain over the better source"]
+    ways = [
+        [data.upper(), SHOWN_JUDGES.get(judge, judge), n, way, signed(gain)]
+        for (data, judge, n, way), gain in found.items()
+        if way in WAYS[3:]
+    ]
     tables = [
         ("Coverage of intervals", table(head, body)),
         ("Rankers from both kinds of labels", table(heads, ways)),
@@ -207,8 +214,9 @@ def section(rows):
             documents.setdefault(row["method"], []).append(row["gain"])
     if documents:
         tables.append((
-            "P@10: 500 documents judged by people, as 50 whole queries or of all queries",
-            table(["method", "variance of people alone, by queries, over its: least", "most"],
+            "P@10: 500 documents judged by people, in 50 whole queries or spread over all queries. "
+            "How many times smaller the variance is than by whole queries with people alone",
+            table(["method", "least", "most"],
                 [[m, f"{min(v):.2f}", f"{max(v):.2f}"] for m, v in documents.items()]),
         ))  # fmt: skip
     return Section(answer, [chart], tables, "The LLM's labels are simulated.")

@@ -117,22 +117,22 @@ def section(rows):
     if stopped:
         tables.append(
             (
-                f"Lead of `{DEFAULT}` where all stop early on a validation part (the peers after "
-                "50 of up to 1,000 trees without a better NDCG@10)",
+                f"Lead of `{DEFAULT}` if all rankers stop early on a validation part (the others "
+                "after 50 trees without a better NDCG@10, out of up to 1,000)",
                 leads_table(stopped),
             )
         )
     notes = (
-        "Of MSRD, folds 0 to 2 are used for training and folds 3 and 4 for testing. The rule for "
-        "the default hyperparameters was found on training and validation parts, but for MSRD on "
-        "samples of all its folds: MSRD is not an independent test of the rule."
+        "Folds 0 to 2 of MSRD are used for training, and folds 3 and 4 for testing. The rule for "
+        "the default hyperparameters was chosen on training and validation parts, but for MSRD on "
+        "samples of all its folds, so MSRD is not an independent test of the rule."
     )
     return Section(answer, [chart], tables, notes)
 
 
 def leads_table(leads):
     """Return a table of leads by (data set, peer)."""
-    head = ["data set", "less", "lead", "from", "to", "significant"]
+    head = ["data set", "compared with", "lead", "from", "to", "significant"]
     return table(
         head,
         [
