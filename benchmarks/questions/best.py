@@ -75,13 +75,13 @@ def gains_table(rows):
     over = values_by(rows, "data", less=DEFAULT, ranker=BEST)
     ratios = costs(rows)
     return table(
-        ["queries to learn from", "data set", "gain in NDCG@10", "from", "to", "processor time"],
+        ["queries to learn from", "data set", "gain in NDCG@10", "from", "to", "times the time"],
         [
             [
                 f"{n:,}",
                 name,
                 *(signed(over[name][v]) for v in ("lead", "low", "high")),
-                f"{ratios[name]:.1f} times" if name in ratios else "",
+                f"{ratios[name]:.1f}" if name in ratios else "",
             ]
             for name, n in LEARNED_FROM.items()
             if name in over
@@ -90,7 +90,7 @@ def gains_table(rows):
 
 
 def times_text(rows):
-    """Return "6 to 10 times", the least and the largest cost."""
+    """Return "3 to 9 times", the least and the largest cost."""
     ratios = costs(rows).values()
     return f"{min(ratios):.0f} to {max(ratios):.0f} times"
 

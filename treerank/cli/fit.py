@@ -47,7 +47,7 @@ _HELP = {
     "leaves": f"Largest number of leaves of a tree. {_FOUND}",
     "rate": f"Factor of each tree. {_FOUND}",
     "metric": "Metric of the --valid file.",
-    "best": "Fit an ensemble, at 6 to 10 times the cost: more accurate on most data; see "
+    "best": "Fit an ensemble, at 3 to 9 times the cost: more accurate on most data; see "
     "TreeDirectRanker.best.",
     "n_features": "Number of features; by default, the highest in TRAIN.",
     "export_to": "A format of `treerank export` that must be able to hold the model, or nothing is "

@@ -161,7 +161,7 @@ class TreeDirectRanker(DirectRanker):
     def best(cls, time: float | None = None, **settings: Any) -> Self:
         """Return an unfitted ensemble: more accurate on most data sets, and slower to fit.
 
-        A fit takes 6 to 10 times the processor time of the default's on the data sets of the
+        A fit takes 3 to 9 times the processor time of the default's on the data sets of the
         manual's page of evidence. Its feature part is an ensemble of trees fitted to the loss of
         the ranker, of trees fitted to the labels by squared error, each with three seeds, and of a
         linear model. The weight of each kind is chosen on left-out queries from 500 queries on, and
