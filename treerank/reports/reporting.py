@@ -4,7 +4,7 @@ Report: an HTML page that can be saved, or shown in a notebook.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +18,14 @@ from treerank.checks import (
     check_instance,
     check_sequence,
     naming,
+    quote,
     refuse_masked,
 )
 from treerank.documents.canonical_order import row_hashes
 from treerank.documents.columns import taken_rows
 from treerank.documents.eval_set import check_eval_set, read_eval_set
 from treerank.documents.features import check_features
+from treerank.documents.gains import are_shares
 from treerank.documents.labels import check_labels
 from treerank.documents.queries import QueryGroups
 from treerank.documents.reading import take_columns
@@ -111,7 +113,9 @@ def report(
         Training data, to look for drift and for documents that are in both.
     metrics : str or Metric, or sequence of them, default=()
         The first decides which queries are worst. By default the metric of the ranker, MAP and
-        MRR.
+        MRR; of labels from 0 to 1 that are no grades, the last two count a label of at least 0.5 as
+        relevant, unless ``threshold`` of the ranker says otherwise. Metrics that no query has a
+        value of are left out.
     document_names : array-like of shape (n_documents,), default=None
         Names of the documents; ``None`` numbers the rows from 0.
     texts : dict from str to str, default=None
@@ -138,8 +142,7 @@ def report(
     """
     check_is_fitted(ranker)
     with naming("metrics"):
-        named = as_metrics(metrics) or dict.fromkeys([ranker.metric, "map", "mrr"])
-        chosen = [metric_of(ranker, metric) for metric in named]
+        chosen = [metric_of(ranker, metric) for metric in as_metrics(metrics)]
     documents, (y, qid) = take_columns(X, y=y, qid=qid)
     features = check_features(ranker, documents)
     n = features.shape[0]
@@ -168,6 +171,11 @@ def report(
     groups = QueryGroups.from_qid(qid, len(y))
     if not groups.with_two_labels(y).any():
         raise ValueError("y must have two different labels in some query of qid; got none.")
+    measured, unmeasured = _measured(chosen or _default_metrics(ranker, y), y, scores, groups)
+    if unmeasured:
+        about["Metrics without a value"] = (
+            f"{', '.join(unmeasured)}: no query has a document that is relevant to them."
+        )
     query_ids = _query_names(qid, groups)
     subject = Subject(
         ranker=ranker,
@@ -178,7 +186,7 @@ def report(
         query_ids=query_ids,
         query_names=_with_texts(query_ids, texts),
         document_names=_with_texts(names, texts),
-        metrics=chosen,
+        metrics=measured,
         scores=scores,
         baseline=against,
         train=_training_data(ranker, train),
@@ -190,6 +198,32 @@ def report(
     )
     sections = [section for make in SECTIONS if (section := make(subject)) is not None]
     return Report(page(title, _lead(subject), sections))
+
+
+def _default_metrics(ranker, y):
+    """Return the metric of a ranker, MAP and MRR, for judged labels ``y``."""
+    beside = [metric_of(ranker, name) for name in ("map", "mrr")]
+    if are_shares(y):
+        beside = [replace(m, threshold=0.5) if m.threshold == 1 else m for m in beside]
+    by_name = {metric.name: metric for metric in [metric_of(ranker), *beside]}
+    return [*by_name.values()]
+
+
+def _measured(metrics, y, scores, groups):
+    """Return ``(measured, unmeasured)``: the metrics that some query has a value of, other names.
+
+    Refuses metrics none of which has a value.
+    """
+    has_value = [not np.isnan(m.per_query(y, scores, groups)).all() for m in metrics]
+    measured = [metric for metric, has in zip(metrics, has_value, strict=True) if has]
+    unmeasured = [metric.name for metric, has in zip(metrics, has_value, strict=True) if not has]
+    if not measured:
+        advice = "such as metrics=['ndcg@10', 'map(threshold=0.5)']"
+        raise ValueError(
+            f"metrics must have a value for some query; {quote(unmeasured)} have none, since no "
+            f"document is relevant to them. Name others, {advice}."
+        )
+    return measured, unmeasured
 
 
 def _taken(values, rows):
