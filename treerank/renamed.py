@@ -1,4 +1,4 @@
-"""Names of before the first release, and what they are called now.
+"""Names from before the first release, and their current names.
 
 ``from treerank.feature_parts import Line`` raises an error that names :class:`LinearModel`, as do
 ``import treerank.results`` and members of objects such as ``NDCG().worth``.

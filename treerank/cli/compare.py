@@ -102,12 +102,12 @@ def compare(
 ) -> None:
     """Compare models, or rankers fitted to the same splits: which differences are significant.
 
-    Models alone are scored on all of the data. Beside rankers that are to be fitted, they are
-    scored on the same test sets.
+    If you only name models, they are scored on all of the data. Together with rankers that are to
+    be fitted, they are scored on the same test sets as these.
 
-    With --notes, or in a file, each difference is below the table, with its interval and how many
-    queries would be needed to show it. A ranker that fails on a split is reported, and the others
-    continue.
+    With --notes, or in a file, each difference follows below the table, with its interval and how
+    many queries would be needed to show it. A ranker that fails on a split is reported, and the
+    others continue.
     """
     *models, data = paths
     if not models and not ranker:
@@ -180,7 +180,7 @@ def compare(
 def _models(paths: list[Path], other_names: list[str]) -> dict[str, Any]:
     """Return models by name: the stem of the file, or its whole path where stems are equal.
 
-    ``other_names`` are those of the rankers beside which they are listed. Refuses a name that
+    ``other_names`` are the names of the rankers that are listed beside them. Refuses a name that
     occurs twice.
     """
     stems = [path.stem for path in paths] + other_names
@@ -217,7 +217,7 @@ def _width_for(models: dict[str, Any], path: Path, has_others: bool) -> dict[str
 
 
 def _check_widths(models: dict[str, Any], path: Path, data: Any) -> None:
-    """Refuse data whose number of features is not that of a model without feature names.
+    """Refuse data if a model without feature names has another number of features.
 
     Only models with feature names, on a table, can be compared where their features differ.
     """

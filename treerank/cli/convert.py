@@ -47,8 +47,8 @@ def convert(
 ) -> None:
     """Write a data file, or a feature log, in another format: LETOR, Parquet, CSV or TSV.
 
-    The name of the new file says which. Rows are read and written in batches, so a file may be
-    larger than memory. An existing file is replaced only once the new one is whole.
+    The suffix of the new file decides the format. Rows are read and written in batches, so a file
+    may be larger than memory. An existing file is replaced only once the new one is complete.
     """
     shared.check_written(target, data, judgments, feature_set)
     writer = format_to_write(target)

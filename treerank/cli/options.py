@@ -34,7 +34,7 @@ DATA, RANKER, TREES, SPLITS, OUTPUT = "Data", "Ranker", "Trees", "Splits", "Outp
 def option(panel: str, help: str, *names: str, **settings: Any) -> Any:
     """Return a Typer option listed under the title ``panel`` of the help.
 
-    ``names`` are its spellings, by default that of the parameter.
+    ``names`` are its spellings, by default the name of the parameter.
     """
     return typer.Option(*names, help=help, rich_help_panel=panel, **settings)
 
@@ -66,8 +66,8 @@ def choice(
 ) -> Any:
     """Return a Typer option that takes one of ``names``, which are listed after its help.
 
-    ``name`` is that of the parameter. ``instead`` maps wrong values that users try to advice for
-    the message.
+    ``name`` is the name of the parameter. ``instead`` maps wrong values that users are likely to
+    try to advice for the message.
     """
     allowed = list(names)
 

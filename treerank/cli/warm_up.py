@@ -51,7 +51,7 @@ _ALL = option("Options", "Compile also what other losses, weights and rankers ne
 
 
 def warm_up(everything: Annotated[bool, _ALL] = False, quiet: Quiet = False) -> None:
-    """Compile what fits and predictions need, so that no later process waits for it.
+    """Compile the kernels of fits and predictions, so that later processes need not wait for them.
 
     Without it, the first fit of an installation compiles for some seconds. The result is stored in
     NUMBA_CACHE_DIR, or in the user's cache folder, for this kind of processor.

@@ -109,8 +109,8 @@ def compare(
         Weights of several labels in the metrics; labels that are not named have weight 1. What
         rankers learn from is their own parameter. It must be None with ``human_labels``.
     human_labels : array-like of shape (n_documents,) or str, default=None
-        People's labels of some queries, where ``y`` are an LLM's labels of all; NaN where nobody
-        has judged. Values and differences are then estimates by people's labels, see
+        Human labels of some queries, where ``y`` are an LLM's labels of all; NaN where no person
+        has judged. Values and differences are then estimates under human labels, see
         :func:`treerank.statistics.prediction_powered_mean`. People must have judged at least 20
         tested queries, drawn at random, and the judge must not have been tuned on them. Text is the
         name of a column of ``X``, or of one of two labels of ``y``; data of the same documents,
@@ -582,7 +582,7 @@ def _check_splits(splits):
 def _seeded(ranker, random_state):
     """Return an unfitted copy, in which each ``random_state`` of None is set.
 
-    Those of the steps or parts are set only if the ranker itself has no ``random_state``.
+    The seeds of its steps or parts are set only if the ranker itself has no ``random_state``.
     """
     ranker = duplicate(ranker)
     top = ranker.get_params(deep=False)

@@ -121,9 +121,8 @@ def export(
         Label of which ``ranker.predict_relevance(X, at_least=relevance)`` tells the probability.
         Then the export also computes it: "c" has a function ``treerank_relevance`` of
         a score, "python" and "javascript" a function ``relevance``, and "onnx" an output
-        ``relevance`` beside ``scores``. Other formats have no words
-        for it, nor have these for isotonic fits; all programs can compare a score with that of
-        ``ranker.threshold_for()``.
+        ``relevance`` beside ``scores``. Other formats cannot express it, and these cannot express
+        isotonic fits; every program can compare a score with ``ranker.threshold_for()``.
 
     Returns
     -------

@@ -31,7 +31,7 @@ class DataSheet(Shown):
     n_documents, n_queries, n_features : int
         Sizes.
     documents_per_query : dict from str to float
-        Least, median, mean and most.
+        Minimum, median, mean and maximum.
     labels : dict from float to int
         Number of documents by label. Unjudged documents (NaN) are not counted.
     without_pairs : int

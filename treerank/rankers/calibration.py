@@ -240,10 +240,10 @@ class RelevanceScale:
         return float(self.scores[np.argmax(above >= precision)])
 
     def _n_curves(self, at_least: float) -> int:
-        """Return the number of curves, those of the labels up to and including ``at_least``.
+        """Return the number of curves: one for each label up to and including ``at_least``.
 
-        Refuses an ``at_least`` that is not above the lowest label, or is above the highest. One
-        between two labels counts as the higher of them.
+        Refuses an ``at_least`` that is not above the lowest label, or is above the highest. A value
+        between two labels counts as the higher one.
         """
         lowest, highest = self.labels[[0, -1]]
         if not lowest < at_least <= highest:

@@ -399,8 +399,8 @@ class Ranker(Scored):
     def _learn(self, data: TrainingSet, held_out: EvalSet | None, seed: int) -> None:
         """Learn from the documents ``data.documents`` with the labels ``data.y``.
 
-        ``held_out`` are the documents for early stopping, or None; ``seed`` is that of all random
-        numbers.
+        ``held_out`` are the documents for early stopping, or None; ``seed`` is the seed of all
+        random numbers.
         """
         raise NotImplementedError
 

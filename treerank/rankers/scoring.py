@@ -106,11 +106,12 @@ class Scoring(BaseEstimator):
         A query without a relevant document, for instance, has no NDCG. With ``sample_weight``, a
         query counts by the mean weight of its judged documents.
 
-        Warns of queries of which other documents were trained on, as where ``KFold`` has cut them;
-        :class:`~treerank.QueryKFold` keeps them whole. Ids that are text count as those of the same
-        query, also where a search comes back at another time and nothing is wrong: the warning
-        names both cases. Numbers, which many files count from 0, count as the same query only
-        where the rows look as if they were split. Scoring the training set itself does not warn.
+        Warns if other documents of the same queries were trained on, for instance because ``KFold``
+        has cut queries in two; :class:`~treerank.QueryKFold` keeps them whole. Equal ids that are
+        text count as the same query, even if the same search came back at another time and nothing
+        is wrong: the warning names both cases. Numbers, which many files count from 0, count as the
+        same query only if the rows look as if they were split. Scoring the training set itself does
+        not warn.
         """
         hashes: list[np.ndarray] | None = None if self.training_queries_ is None else []
         scores, y, qid = self._read_and_score(X, y, qid, hashes)
@@ -275,8 +276,8 @@ def warn_of_one_query(
     """Warn that documents without ``qid`` are one query, if ``fit`` had several.
 
     ``where`` is a text that the message inserts after "qid is None". ``serves`` is for methods that
-    rank documents without labels, often those of a single query: these warn only of at least
-    ``MANY`` documents, more than most lists of candidates have.
+    rank documents without labels, often of a single query: they warn only for at least ``MANY``
+    documents, more than most lists of candidates have.
     """
     if qid is not None or n_documents <= 1 or not ranker._had_queries:
         return

@@ -111,14 +111,14 @@ class TreeDirectRanker(DirectRanker):
 
     Notes
     -----
-    With 25 to 100 judged queries, ``feature_part="auto"`` fits a second sum of trees, to the labels
+    With 25 to 100 judged queries, ``feature_part="auto"`` fits a second sum of trees to the labels
     by squared error, and adds it with half the weight: ``feature_part_`` is then an
-    :class:`~treerank.feature_parts.ensemble.Ensemble`. This ranks better there and takes twice the
-    time. It applies to the defaults of ``loss``, ``weight``, ``pairs`` and ``gain``, and to fits
-    with a single label and without ``eval_set``, ``given_pairs``, ``position`` and ``warm_start``;
-    any other fit is that of "lightgbm". A feature part that you choose is never changed. As for
-    any ensemble, ``callbacks`` of ``fit`` are called after whole fits, so here once and at the end:
-    choose "lightgbm" to stop a fit by a callback.
+    :class:`~treerank.feature_parts.ensemble.Ensemble`. This ranks better and takes twice as long.
+    It applies to the defaults of ``loss``, ``weight``, ``pairs`` and ``gain``, and to fits with a
+    single label and without ``eval_set``, ``given_pairs``, ``position`` and ``warm_start``; any
+    other fit is the same as with "lightgbm". A feature part that you choose is never changed.
+    As for any ensemble, ``callbacks`` of ``fit`` are called after whole fits, which here means
+    once, at the end: choose "lightgbm" to stop a fit by a callback.
 
     References
     ----------

@@ -105,8 +105,8 @@ def report(
     ranker : Ranker
         A fitted ranker.
     X, y, qid
-        Documents that it was not fitted to, as in ``fit``, with a single label. Those that nobody
-        has judged are left out.
+        Documents that it was not fitted to, as in ``fit``, with a single label. Unjudged documents
+        (NaN) are ignored.
     baseline : Ranker, array-like of shape (n_documents,) or str, default=None
         Ranker to compare with, or its scores. Text is the name of a column of ``X``.
     train : tuple (X, y) or (X, y, qid), default=None
