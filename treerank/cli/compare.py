@@ -46,17 +46,18 @@ _INSTEAD = {
 _HELP = {
     "paths": "Models that were fitted before, if any, and then the data: a folder with Fold1, "
     f"Fold2 and so on, or a data file, - for LETOR rows on stdin: {format_names()}.",
-    "ranker": "Ranker with its default settings, to be fitted; may be repeated. One of",
+    "ranker": "Ranker to fit, with its default settings; may be repeated. One of",
     "metric": f"May be repeated. By default {', '.join(DEFAULT_METRICS)}.",
     "folds": "Folds of a data file, by query; by default 5.",
     "hold_outs": "Random 80:20 splits of a data file instead of folds.",
-    "time": "Column of times, by which tested queries are later than those that are learned from.",
+    "time": "Column of times: each split trains on earlier queries and tests on later ones.",
     "gap": "Gap between training and test, in days or in units of --time.",
-    "groups": "Column of what no training set shares with its test set, such as users.",
-    "human_label": "Column of people's labels, where --label is an LLM's; empty if not judged.",
-    "store": "Folder that keeps the fits, to continue after a stop.",
+    "groups": "Column of groups, such as users, that are kept together in training or test.",
+    "human_label": "Column of human labels if --label is an LLM's; cells without one are empty.",
+    "store": "Folder that keeps finished fits, so that an interrupted run can be continued.",
     "output": "File to write, with the notes: .txt, .md or .html.",
-    "notes": "Also print what was compared how, and each difference with its interval.",
+    "notes": "Also explain how the rankers were compared, and list each difference with its "
+    "interval.",
 }
 _RANKER: Any = shared.choice(shared.RANKER, "ranker", NAMES, _HELP["ranker"], _INSTEAD)
 _METRIC = shared.metric_option(shared.OUTPUT, _HELP["metric"])
@@ -97,7 +98,9 @@ def compare(
     drop: shared.Drop = None,
     days_since: shared.DaysSinceOfModel = None,
     random_state: shared.RandomState = 0,
-    n_jobs: Annotated[int, shared.option("Options", "Processes.", min=1, metavar="N")] = 1,
+    n_jobs: Annotated[
+        int, shared.option("Options", "Number of processes.", min=1, metavar="N")
+    ] = 1,
     quiet: shared.Quiet = False,
 ) -> None:
     """Compare models, or rankers fitted to the same splits: which differences are significant.

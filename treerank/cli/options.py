@@ -120,7 +120,7 @@ DATA_HELP = (
 )
 ModelFile = Annotated[Path, typer.Argument(help=_MODEL)]
 DataFile = Annotated[Path, typer.Argument(help=DATA_HELP)]
-Sparse = Annotated[bool, option(DATA, "Keep very many features sparse.", "--sparse")]
+Sparse = Annotated[bool, option(DATA, "Keep the features as a sparse matrix.", "--sparse")]
 Quiet = Annotated[bool, option(OUTPUT, "Show no progress on stderr.", "--quiet", "-q")]
 RandomState = Annotated[
     int, option("Options", "Seed of all random numbers.", min=0, metavar="SEED")
@@ -136,30 +136,28 @@ def _names(values: list[str] | None) -> list[str] | None:
 
 
 _COLUMN: Any = {"metavar": "COLUMN"}
-_LABEL, _QUERY = "Column of the labels of a table", "Column of the queries of a table"
+_LABEL, _QUERY = "Label column of a table", "Query column of a table"
 Label = Annotated[str | None, option(DATA, f"{_LABEL}; by default label.", **_COLUMN)]
 Query = Annotated[str | None, option(DATA, f"{_QUERY}; by default query.", **_COLUMN)]
-_AS_FITTED = "by default that of the training file of the model, or"
+_AS_FITTED = "by default as in the model's training file, or"
 LabelOfModel = Annotated[
     str | None, option(DATA, f"{_LABEL}; {_AS_FITTED} label.", "--label", **_COLUMN)
 ]
 QueryOfModel = Annotated[
     str | None, option(DATA, f"{_QUERY}; {_AS_FITTED} query.", "--query", **_COLUMN)
 ]
-Document = Annotated[
-    str | None, option(DATA, "Column of the ids of documents of a table.", "--id", **_COLUMN)
-]
-_DAYS = "Make features of dates and times of a table: the days since this date"
+Document = Annotated[str | None, option(DATA, "Document id column of a table.", "--id", **_COLUMN)]
+_DAYS = "Turn the dates and times of a table into features: days since this date"
 DaysSince = Annotated[str | None, option(DATA, f"{_DAYS}.", "--days-since", metavar="DATE")]
 DaysSinceOfModel = Annotated[
     str | None,
-    option(DATA, f"{_DAYS}; by default as for the model.", "--days-since", metavar="DATE"),
+    option(DATA, f"{_DAYS}; by default the model's date.", "--days-since", metavar="DATE"),
 ]
 _COLUMNS: Any = {"callback": _names, "metavar": "A,B"}
 Features = Annotated[
-    list[str] | None, option(DATA, "Columns of features; by default others.", **_COLUMNS)
+    list[str] | None, option(DATA, "Feature columns; by default all other columns.", **_COLUMNS)
 ]
-Drop = Annotated[list[str] | None, option(DATA, "Columns that are no features.", **_COLUMNS)]
+Drop = Annotated[list[str] | None, option(DATA, "Columns to ignore.", **_COLUMNS)]
 
 
 def given(**options: Any) -> dict[str, Any]:
