@@ -79,7 +79,7 @@ class Scoring(BaseEstimator):
     def rank(self, X: Any, qid: ByRow = None) -> np.ndarray:
         """Return the rank of each document within its query; 1 is the best.
 
-        Of equal scores, the earlier row has the better rank.
+        If scores are equal, the earlier row has the better rank.
         """
         groups, best_first = self._lists(X, qid)
         ranks = np.empty(len(best_first), dtype=np.int64)
@@ -91,8 +91,8 @@ class Scoring(BaseEstimator):
         """Return the rows of the ``k`` best documents of each query, best first.
 
         The result is one array for all queries, in ascending order of their ids: ``X[top]`` and
-        ``qid[top]`` are the documents and their queries. Queries with fewer documents have all of
-        them in the result.
+        ``qid[top]`` are the documents and their queries. For queries with fewer documents, it has
+        all of them.
         """
         groups, best_first = self._lists(X, qid)
         return best_first[groups.positions < k]
@@ -103,8 +103,8 @@ class Scoring(BaseEstimator):
     ) -> float:
         """Return the mean of ``metric`` over the queries for which it is defined.
 
-        A query without a relevant document, for instance, has no NDCG. With ``sample_weight``, a
-        query counts by the mean weight of its judged documents.
+        For instance, NDCG is not defined for a query without a relevant document. With
+        ``sample_weight``, each query is weighted by the mean weight of its judged documents.
 
         Warns if other documents of the same queries were trained on, for instance because ``KFold``
         has cut queries in two; :class:`~treerank.QueryKFold` keeps them whole. Equal ids that are

@@ -95,9 +95,9 @@ def report(
     n_examples: Count = 20,
     random_state: Whole = 0,
 ) -> Report:
-    """Return a page that shows how good a ranker is, where it fails, and why.
+    """Return an HTML page that shows how good a ranker is, where it fails, and why.
 
-    The page is one file: it loads nothing, so it can be opened anywhere and passed on. It names
+    The page is one file that loads nothing, so you can open it anywhere and pass it on. It names
     queries and shows values of documents, so it is as confidential as the data.
 
     Parameters
@@ -108,14 +108,14 @@ def report(
         Documents that it was not fitted to, as in ``fit``, with a single label. Unjudged documents
         (NaN) are ignored.
     baseline : Ranker, array-like of shape (n_documents,) or str, default=None
-        Ranker to compare with, or its scores. Text is the name of a column of ``X``.
+        Ranker to compare with, or its scores. A str is the name of a column of ``X``.
     train : tuple (X, y) or (X, y, qid), default=None
-        Training data, to look for drift and for documents that are in both.
+        Training data, to look for drift, and for test documents that were trained on.
     metrics : str or Metric, or sequence of them, default=()
-        The first decides which queries are worst. By default the metric of the ranker, MAP and
-        MRR; of labels from 0 to 1 that are no grades, the last two count a label of at least 0.5 as
-        relevant, unless ``threshold`` of the ranker says otherwise. Metrics that no query has a
-        value of are left out.
+        Metrics to show; the first decides which queries are worst. By default the metric of the
+        ranker, MAP and MRR. If the labels are fractions from 0 to 1, MAP and MRR count a label of
+        at least 0.5 as relevant, unless the ``threshold`` of the ranker says otherwise. Metrics
+        without a value for any query are omitted.
     document_names : array-like of shape (n_documents,), default=None
         Names of the documents; ``None`` numbers the rows from 0.
     texts : dict from str to str, default=None
@@ -126,11 +126,11 @@ def report(
     title : str, default="Ranking report"
         Title of the page.
     about : dict from str to str, default=None
-        Lines to add to the section on what was compared, such as names of files.
+        Entries to add to the section on what was compared, such as names of files.
     n_examples : int, default=20
-        Number of bad queries whose documents are shown and explained.
+        Number of the worst queries whose documents are shown and explained.
     random_state : int, default=0
-        Seed of everything drawn. The same arguments give the same page.
+        Seed of all random numbers. The same arguments give the same page.
 
     Examples
     --------
