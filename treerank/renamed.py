@@ -107,6 +107,7 @@ RENAMED = {
 #: The old name of a member, by class, and what it is called now.
 RENAMED_MEMBERS = {
     "Comparison": {"n_seen": "seen"},
+    "ExportReport": {"ndcg": "value", "ndcg_of_program": "value_of_program"},
     "Metric": {"worth": "gains"},
     "QueryGroups": {"among": "take", "places": "positions"},
 }

@@ -4,7 +4,7 @@ Report: an HTML page that can be saved, or shown in a notebook.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +32,7 @@ from treerank.documents.reading import take_columns
 from treerank.documents.training_queries import warn_of_seen_queries
 from treerank.files.replaced import replaced_file
 from treerank.metrics.judged import judged_share, warn_of_unjudged
-from treerank.metrics.registry import Metrics, as_metrics
+from treerank.metrics.registry import Metrics, as_metrics, metric_with
 from treerank.parameters import Count, Whole, check_arguments
 from treerank.rankers.column_ranker import score_below
 from treerank.rankers.ranker import Ranker
@@ -202,9 +202,9 @@ def report(
 
 def _default_metrics(ranker, y):
     """Return the metric of a ranker, MAP and MRR, for judged labels ``y``."""
-    beside = [metric_of(ranker, name) for name in ("map", "mrr")]
-    if are_shares(y):
-        beside = [replace(m, threshold=0.5) if m.threshold == 1 else m for m in beside]
+    threshold = getattr(ranker, "threshold", 1)
+    settings = {"threshold": 0.5 if threshold == 1 and are_shares(y) else threshold}
+    beside = [metric_with(name, settings) for name in ("map", "mrr")]
     by_name = {metric.name: metric for metric in [metric_of(ranker), *beside]}
     return [*by_name.values()]
 
