@@ -169,7 +169,6 @@ def compare_scores(
     (1, 1.5)
     """
     name = None if y is None else metric.name
-    values = (_mean(metric, y, s, groups) for s in (scores, program_scores))
     score_range = float(np.ptp(scores)) if len(scores) else 0.0
     return ExportReport(
         format,
@@ -178,7 +177,8 @@ def compare_scores(
         score_range,
         *count_changed_pairs(scores, program_scores, groups, NEAR_TIE * score_range),
         name,
-        *values,
+        _mean(metric, y, scores, groups),
+        _mean(metric, y, program_scores, groups),
     )
 
 
