@@ -414,8 +414,8 @@ def check_weight(name: str, weight: ArrayLike | None, n_documents: int) -> np.nd
 def refuse_other_order(by_row: Mapping[str, Any]) -> None:
     """Refuse columns of pandas whose index has the rows of an earlier argument in another order.
 
-    Rows are matched by position, so these would be those of other documents. Arguments may be dicts
-    of columns.
+    Rows are matched by position, so these values would be assigned to the wrong documents.
+    Arguments may be dicts of columns.
 
     Examples
     --------

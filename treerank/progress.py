@@ -339,7 +339,7 @@ class Progress:
         return self.best_iteration if stops else None
 
     def history(self, earlier: Mapping[str, Any] | None = None) -> LearningCurves:
-        """Return the values as ``evals_result_`` has them, behind those of ``earlier`` fits."""
+        """Return the values as ``evals_result_`` has them, after the values of ``earlier`` fits."""
         before = (earlier or {}).get("validation", {}).get(self.name, [])
         recorded = {"validation": {self.name: before + self.values}}
         return LearningCurves({} if self.metric is None else recorded)

@@ -1,4 +1,4 @@
-"""Names of before the first release, and what they are called now.
+"""Names from before the first release, and their current names.
 
 ``from treerank.feature_parts import Line`` raises an error that names :class:`LinearModel`, as do
 ``import treerank.results`` and members of objects such as ``NDCG().worth``.
@@ -107,6 +107,7 @@ RENAMED = {
 #: The old name of a member, by class, and what it is called now.
 RENAMED_MEMBERS = {
     "Comparison": {"n_seen": "seen"},
+    "ExportReport": {"ndcg": "value", "ndcg_of_program": "value_of_program"},
     "Metric": {"worth": "gains"},
     "QueryGroups": {"among": "take", "places": "positions"},
 }

@@ -1,7 +1,7 @@
 """Spelling: how messages name arguments, so that a shell can let them name its options.
 
-A message that tells to write an argument asks :func:`spelled` for it. By default that is an
-argument of Python.
+A message that advises to pass an argument gets its spelling from :func:`spelled`. By default, the
+argument is spelled as in Python.
 """
 
 from collections.abc import Iterator, Mapping

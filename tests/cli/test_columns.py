@@ -40,7 +40,7 @@ def test_columns_are_named_once(shop):
         assert printed == run(*command, model, path, "-q", *named).stdout
     assert "p0" in run("rank", model, path, "-q").stdout
     export = ["export", model, folder / "o.json", "--format", "solr", "--check", path]
-    assert "NDCG@10" in run(*export).stdout
+    assert "ndcg@10" in run(*export).stdout
     page = folder / "page.html"
     run("report", model, path, "-o", page, "-q")
     assert "p0" in page.read_text(encoding="utf-8")
@@ -125,7 +125,7 @@ def test_dates_are_counted_from_the_date_of_the_model(shop, tmp_path):
         run("report", model, path, "-o", tmp_path / "page.html", "-q")
         export = ["export", model, tmp_path / "o.json", "--format", "solr", "--check", path]
         exported = run(*export)
-        assert "NDCG@10" in exported.stdout
+        assert "ndcg@10" in exported.stdout
         assert "o.json: takes dates as numbers, the days since 2026-01-01" in exported.stderr
     run("fit", path, "-m", tmp_path / "late", *NAMED, *SMALL, "--days-since", "2026-06-01")
     said = refusal("compare", model, tmp_path / "late", path)

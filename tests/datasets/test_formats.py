@@ -34,7 +34,7 @@ def test_an_option_of_another_format_is_refused_with_the_names_of_tables():
 def test_no_file_is_written_under_the_suffix_of_no_format(tmp_path, name):
     (tmp_path / "a.txt").write_text("no LETOR file")  # the formats are named before it is read
     said = refusal("convert", tmp_path / "a.txt", tmp_path / name)
-    assert f"{name}: the name must be that of LETOR (.txt, .txt.gz), Parquet," in said
+    assert f"{name}: the suffix must be one of LETOR (.txt, .txt.gz), Parquet," in said
     assert "got the suffix '." in said
     assert not (tmp_path / name).exists()
 

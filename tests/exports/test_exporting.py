@@ -174,8 +174,8 @@ def test_missing_values_are_refused_with_feature_and_count_and_allowed_with_a_wa
     with pytest.warns(UserWarning, match="is missing in"):
         report = export(ranker, path, format="solr-8", check=(holes, y, qid), allow={"missing"})
     assert report.n_changed_pairs > 0
-    assert report.ndcg != report.ndcg_of_program
-    assert "pairs change order, NDCG@10" in str(report)
+    assert report.value != report.value_of_program
+    assert "pairs change order, ndcg@10 " in str(report)
     assert export(ranker, path, format="solr", check=holes).n_changed_pairs == 0
     model = json.loads(path.read_text())["params"]
     assert model["isNullSameAsZero"] is False
@@ -400,3 +400,22 @@ def test_a_program_that_reads_categories_as_the_engine_does_is_exact_and_no_othe
     components = TreeDirectRanker(trees, random_state=0).fit(codes, y, qid).components()
     for other in ("onnx", "lightgbm"):
         assert converted(other, components, NAMES[:3]).is_exact == (other == format)
+
+
+def test_an_export_measures_by_the_metric_of_the_ranker(tmp_path):
+    def first_id(labels, scores, qid=None):
+        return float(qid[np.argmax(scores)])
+
+    shares, path = (y / 5).round(2), tmp_path / "model.py"
+    for metric in ("ndcg@10", "map", "ndcg(gain=[0, 2])@3", first_id):
+        settings = {"metric": metric, "gain": "linear", "threshold": 0.5}
+        ranker = TreeDirectRanker(TREES, random_state=0, **settings).fit(X, shares, qid)
+        labels = (shares > 0.3) * 1.0 if "gain=" in str(metric) else shares
+        report = export(ranker, path, format="python", check=(X, labels, qid))
+        assert report.value == report.value_of_program == ranker.score(X, labels, qid)
+        assert f", {report.metric} {report.value:.4f} and " in str(report)
+    ranker = TreeDirectRanker(TREES, metric="map", random_state=0).fit(X, shares, qid)
+    with pytest.warns(UserWarning, match="No label reaches threshold=1"):
+        report = export(ranker, path, format="python", check=(X, shares, qid))
+    assert (report.metric, report.value) == ("map", None)
+    assert "map" not in str(report)

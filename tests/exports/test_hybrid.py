@@ -103,7 +103,7 @@ def test_the_engine_orders_documents_as_the_ranker_does(format, seed, tmp_path):
     assert report.n_changed_pairs == 0
     assert report.n_documents == len(data)
     assert report.largest_difference < 1e-6 * report.score_range
-    assert abs(report.ndcg - report.ndcg_of_program) < 1e-3
+    assert abs(report.value - report.value_of_program) < 1e-3
     upload = {"opensearch": "PUT _search/pipeline/shop", "elasticsearch": "POST shop/_search"}
     assert report.upload == upload[FORMATS[format]]
     body = json.loads((tmp_path / "body.json").read_text())
@@ -220,7 +220,7 @@ def test_candidates_without_judgments_are_a_check(tmp_path):
     ranker, _, runs = fitted("opensearch")
     live = read_runs(runs, engine="opensearch")
     report = export(ranker, tmp_path / "body.json", format="opensearch-hybrid", check=live)
-    assert report.ndcg is None
+    assert report.value is None
     assert report.n_changed_pairs == 0
 
 

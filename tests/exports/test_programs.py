@@ -376,7 +376,7 @@ def test_names_that_a_query_could_not_tell_apart_are_refused(names, tmp_path):
 @pytest.mark.parametrize("name", ["", ".", "a.", ".a", "a\0b", 3])
 def test_a_table_must_have_a_name(name, tmp_path):
     ranker = clone(FEW).fit(*SMALL)
-    with pytest.raises(ValueError, match="name must be that of a table"):
+    with pytest.raises(ValueError, match="name must be the name of a table"):
         export(ranker, tmp_path / "model.sql", format="sql", name=name)
 
 

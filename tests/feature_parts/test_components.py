@@ -84,7 +84,7 @@ def test_every_format_writes_a_ranker_with_its_scores_or_says_what_it_cannot(ran
         elif is_linear or kinds <= {"trees", *target.adds}:
             report = export(ranker, tmp_path / format, format=format, check=(known, y, qid))
             assert (report.n_documents, report.n_changed_pairs) == (len(y), 0)
-            assert report.ndcg == report.ndcg_of_program
+            assert report.value == report.value_of_program
             assert report.largest_difference <= 1e-6 * report.score_range
         else:
             with pytest.raises(ValueError, match="has no words for"):

@@ -119,6 +119,25 @@ def test_up_to_32_labels_have_curves_and_more_have_none():
         assert RelevanceScale.fitted(scores, np.arange(66) % 33.0, groups) is None
 
 
+def test_shares_of_many_values_are_never_rounded_up():
+    rng, qid = np.random.default_rng(0), np.repeat(np.arange(400), 10)
+    groups, scores = QueryGroups.from_qid(qid), rng.normal(size=4000)
+    shares = (1 / (1 + np.exp(-(scores + rng.logistic(size=4000))))).round(3)
+    assert len(np.unique(shares)) > 32
+    scale = RelevanceScale.fitted(scores, shares, groups)
+    assert set(scale.labels) <= set(np.arange(21) / 20)
+    for at_least in (0.15, 0.5, 0.7):  # 0.15 and 0.7 are not what float sums of 0.05 are
+        exact = RelevanceScale.fitted(scores, (shares >= at_least) * 1.0, groups)
+        curve = int(np.searchsorted(scale.labels, at_least)) - 1
+        np.testing.assert_allclose(scale.lines[curve], exact.lines[0], rtol=1e-9)
+        np.testing.assert_allclose(scale.steps[curve], exact.steps[0], rtol=1e-9)
+    cutoff = scale.threshold(0.8, 0.5)
+    assert np.mean(shares[scores >= cutoff] >= 0.5) == pytest.approx(0.8, abs=0.03)
+    assert scale.threshold(0.8, 0.46) == cutoff  # between two steps, the higher one counts
+    with pytest.raises(ValueError, match=r"at most the highest, 0\.95; got 0\.97"):
+        RelevanceScale.fitted(scores, shares * 0.97, groups).probability(scores, 0.97)
+
+
 def test_an_isotonic_fit_goes_through_the_centers_of_its_steps():
     y, qid = np.array([0.0, 0, 1, 1]), QueryGroups.from_qid(np.arange(4))
     scale = RelevanceScale.fitted(np.arange(4.0), y, qid)

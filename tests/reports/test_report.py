@@ -2,6 +2,7 @@ import base64
 import hashlib
 import json
 import re
+import warnings
 from html import escape
 from html.parser import HTMLParser
 from types import SimpleNamespace
@@ -468,6 +469,40 @@ def test_a_metric_without_a_finite_value_is_named(value):
     message = rf"metric 'log_likelihood' must be finite .*; got {value} for query '3'"
     with pytest.raises(ValueError, match=message):
         report(fitted, X, y, qid, metrics=[log_likelihood])
+
+
+def test_labels_from_0_to_1_have_metrics_with_values_and_shares_by_tenths():
+    X, grades, qid = documents(40)
+    rng = np.random.default_rng(0)
+    y = np.where(grades > 0, (0.2 * grades + 0.19 * rng.random(len(grades))).round(3), 0.0)
+    train = RankSVM().fit(*(part[:240] for part in (X, y, qid)))
+    test, first = [part[240:] for part in (X, y, qid)], [part[:240] for part in (X, y, qid)]
+    with warnings.catch_warnings(action="error"):
+        text = Tags(report(train, *test, baseline="plain", train=first, n_examples=1).html).text
+    assert "map(threshold=0.5)" in text
+    assert "mrr(threshold=0.5)" in text
+    assert "nan" not in text.partition('"use strict"')[0]
+    shares = re.search(r"Shares of labelslabeltesttrain(.*?)Missing values", text)[1]
+    judged, spaces = test[1], shares.replace("\xa0", " ")
+    assert spaces.startswith(f"0{100 * np.mean(judged == 0):.1f} %")
+    tenth = 100 * np.mean((judged >= 0.2) & (judged < 0.3))
+    assert f"0.2 to 0.3{tenth:.1f} %" in spaces
+    own = treerank.TreeDirectRanker("linear", threshold=0.3).fit(*first)
+    text = Tags(report(own, *test, n_examples=1).html).text
+    assert "map(threshold=0.3)" in text
+    assert "threshold=0.5" not in text
+
+
+def test_metrics_without_a_value_are_left_out_and_named():
+    X, y, qid = documents(12)
+    fitted = RankSVM().fit(X, y, qid)
+    given = ["ndcg@10", "map(threshold=9)"]
+    text = Tags(report(fitted, X, y, qid, metrics=given, n_examples=1).html).text
+    assert "map(threshold=9): no query has a document that is relevant to them." in text
+    assert "nan" not in text.partition('"use strict"')[0]
+    message = r"metrics must have a value for some query; \['map\(threshold=9\)'\] have none"
+    with pytest.raises(ValueError, match=message):
+        report(fitted, X, y, qid, metrics="map(threshold=9)")
 
 
 def test_clicks_that_were_trained_on_are_told_from_labels():

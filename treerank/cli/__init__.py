@@ -81,7 +81,7 @@ def _end_interrupted(interrupts):
 
 
 def _drop_unwritten_output():
-    """Discard what is left to write to a closed stdout; the error has been reported already."""
+    """Discard output for a closed stdout; the error has been reported already."""
     try:
         sys.stdout.flush()
     except OSError:

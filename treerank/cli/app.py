@@ -66,7 +66,7 @@ COMMANDS = {
         ],
     ),
     "evaluate": About(
-        "Measure a model by the labels of a data file.",
+        "Evaluate a model on a data file with labels.",
         [
             "treerank evaluate web.treerank test.txt",
             "treerank evaluate web.treerank test.txt --metric ndcg@5 --metric map --json",
@@ -107,7 +107,7 @@ COMMANDS = {
         ],
     ),
     "warm-up": About(
-        "Compile what fits and predictions need, so that no later process waits for it.",
+        "Compile the kernels of fits and predictions before they are needed.",
         ["treerank warm-up", "treerank warm-up --all"],
     ),
 }
@@ -116,9 +116,9 @@ INSTEAD = {
     "compile": "`treerank warm-up` compiles what fits need",
     "explain": "`treerank report` says why a document stands above another",
     "predict": "`treerank rank` scores and sorts documents",
-    "score": "`treerank rank` scores documents, `treerank evaluate` measures a model",
+    "score": "`treerank rank` scores documents, `treerank evaluate` evaluates a model",
     "split": "`treerank compare` splits by query itself, `fit --valid FILE` takes a second file",
-    "test": "`treerank evaluate` measures a model",
+    "test": "`treerank evaluate` evaluates a model",
     "train": "`treerank fit` learns a ranker",
 }
 #: Options of other programs, and those that do their work.
@@ -269,14 +269,15 @@ def _print_version(is_asked_for: bool) -> None:
 
 def _root(
     version: Annotated[
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="The version.")
+        bool,
+        typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version."),
     ] = False,
 ) -> None:
     """Learn to rank by comparing two documents at a time.
 
     Data files of the LETOR format have rows of "label qid:ID index:value ... # comment", plain or
-    gzip. The file `-` is standard input. Tables, which are CSV, TSV and Parquet files and folders
-    of the last, have a column for the label, one for the query and one for each feature.
+    gzip. The file `-` is standard input. Tables (CSV files, TSV files, Parquet files and folders of
+    Parquet files) have a column for the label, one for the query and one for each feature.
     """
 
 

@@ -46,17 +46,18 @@ _INSTEAD = {
 _HELP = {
     "paths": "Models that were fitted before, if any, and then the data: a folder with Fold1, "
     f"Fold2 and so on, or a data file, - for LETOR rows on stdin: {format_names()}.",
-    "ranker": "Ranker with its default settings, to be fitted; may be repeated. One of",
+    "ranker": "Ranker to fit, with its default settings; may be repeated. One of",
     "metric": f"May be repeated. By default {', '.join(DEFAULT_METRICS)}.",
     "folds": "Folds of a data file, by query; by default 5.",
     "hold_outs": "Random 80:20 splits of a data file instead of folds.",
-    "time": "Column of times, by which tested queries are later than those that are learned from.",
+    "time": "Column of times: each split trains on earlier queries and tests on later ones.",
     "gap": "Gap between training and test, in days or in units of --time.",
-    "groups": "Column of what no training set shares with its test set, such as users.",
-    "human_label": "Column of people's labels, where --label is an LLM's; empty if not judged.",
-    "store": "Folder that keeps the fits, to continue after a stop.",
+    "groups": "Column of groups, such as users, that are kept together in training or test.",
+    "human_label": "Column of human labels if --label is an LLM's; cells without one are empty.",
+    "store": "Folder that keeps finished fits, so that an interrupted run can be continued.",
     "output": "File to write, with the notes: .txt, .md or .html.",
-    "notes": "Also print what was compared how, and each difference with its interval.",
+    "notes": "Also explain how the rankers were compared, and list each difference with its "
+    "interval.",
 }
 _RANKER: Any = shared.choice(shared.RANKER, "ranker", NAMES, _HELP["ranker"], _INSTEAD)
 _METRIC = shared.metric_option(shared.OUTPUT, _HELP["metric"])
@@ -97,17 +98,19 @@ def compare(
     drop: shared.Drop = None,
     days_since: shared.DaysSinceOfModel = None,
     random_state: shared.RandomState = 0,
-    n_jobs: Annotated[int, shared.option("Options", "Processes.", min=1, metavar="N")] = 1,
+    n_jobs: Annotated[
+        int, shared.option("Options", "Number of processes.", min=1, metavar="N")
+    ] = 1,
     quiet: shared.Quiet = False,
 ) -> None:
     """Compare models, or rankers fitted to the same splits: which differences are significant.
 
-    Models alone are scored on all of the data. Beside rankers that are to be fitted, they are
-    scored on the same test sets.
+    If you only name models, they are scored on all of the data. Together with rankers that are to
+    be fitted, they are scored on the same test sets as these.
 
-    With --notes, or in a file, each difference is below the table, with its interval and how many
-    queries would be needed to show it. A ranker that fails on a split is reported, and the others
-    continue.
+    With --notes, or in a file, each difference follows below the table, with its interval and how
+    many queries would be needed to show it. A ranker that fails on a split is reported, and the
+    others continue.
     """
     *models, data = paths
     if not models and not ranker:
@@ -180,7 +183,7 @@ def compare(
 def _models(paths: list[Path], other_names: list[str]) -> dict[str, Any]:
     """Return models by name: the stem of the file, or its whole path where stems are equal.
 
-    ``other_names`` are those of the rankers beside which they are listed. Refuses a name that
+    ``other_names`` are the names of the rankers that are listed beside them. Refuses a name that
     occurs twice.
     """
     stems = [path.stem for path in paths] + other_names
@@ -217,7 +220,7 @@ def _width_for(models: dict[str, Any], path: Path, has_others: bool) -> dict[str
 
 
 def _check_widths(models: dict[str, Any], path: Path, data: Any) -> None:
-    """Refuse data whose number of features is not that of a model without feature names.
+    """Refuse data if a model without feature names has another number of features.
 
     Only models with feature names, on a table, can be compared where their features differ.
     """

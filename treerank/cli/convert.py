@@ -17,10 +17,10 @@ from treerank.lazy import load_object
 from treerank.search_engines.judgments import read_judgments
 
 _HELP = {
-    "judgments": "Labels of the documents of DATA, which is a feature log: JSON that a search "
-    "engine returned, by query. Of several judges, the mean counts.",
-    "feature_set": "Set of features that the feature log must be of.",
-    "n_features": "Number of features; by default, the highest in DATA.",
+    "judgments": "Labels of the documents of DATA, if DATA is a feature log: JSON that a search "
+    "engine returned, by query. The labels of several judges are averaged.",
+    "feature_set": "Feature set with which the feature log must have been written.",
+    "n_features": "Number of features; by default, the highest index in DATA.",
 }
 
 
@@ -47,8 +47,8 @@ def convert(
 ) -> None:
     """Write a data file, or a feature log, in another format: LETOR, Parquet, CSV or TSV.
 
-    The name of the new file says which. Rows are read and written in batches, so a file may be
-    larger than memory. An existing file is replaced only once the new one is whole.
+    The suffix of the new file decides the format. Rows are read and written in batches, so a file
+    may be larger than memory. An existing file is replaced only once the new one is complete.
     """
     shared.check_written(target, data, judgments, feature_set)
     writer = format_to_write(target)

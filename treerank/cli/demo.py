@@ -23,7 +23,9 @@ _SLOW = "CatBoostRanker"
 #: Number of test queries per training query: enough to show a difference of 0.02.
 _TEST = 4
 _OUTPUT = option(OUTPUT, "Report to write.", "--output", "-o", metavar="FILE")
-_QUERIES = option("Options", "Number of queries to learn from; four times as many test.", min=20)
+_QUERIES = option(
+    "Options", "Number of training queries; there are four times as many test queries.", min=20
+)
 
 
 def demo(

@@ -22,7 +22,10 @@ _METRIC_HELP = (
     f"{', '.join([*METRICS, *BESIDE])}, with @k for a cutoff; may be repeated. "
     f"By default {', '.join(DEFAULT_METRICS)}."
 )
-_PER_QUERY, _JSON = "Also print each query.", "Print JSON instead of a table, all digits of it."
+_PER_QUERY, _JSON = (
+    "Also print the values of each query.",
+    "Print JSON with all digits instead of a table.",
+)
 
 
 def evaluate(
@@ -39,7 +42,7 @@ def evaluate(
     sparse: shared.Sparse = False,
     quiet: shared.Quiet = False,
 ) -> None:
-    """Measure a model by the labels of a data file.
+    """Evaluate a model on a data file with labels.
 
     Means are over the queries for which the metric is defined. The value of any other query is
     nan, or null in JSON.

@@ -19,11 +19,12 @@ from treerank.renamed import RENAMED_FORMATS
 
 _HELP = {
     "formats": "List the formats that can hold the model, and write nothing.",
-    "check": "Data file with documents that the other program must rank equally, without labels.",
+    "check": "Data file of documents that the other program must rank in the same order.",
     "allow": f"Accept this difference with a warning; may be repeated: {', '.join(REASONS)}.",
     "features": f"File for a draft of the feature set, .json; for {', '.join(FEATURE_SETS)}.",
     "version": "Version of the search engine, such as 2.18; by default the newest.",
-    "name": "Name in a search engine, whose request the file is; of functions in C; of a table.",
+    "name": "Name of the model in a search engine (the file is then the request that uploads it), "
+    "of the functions in C, or of the table in SQL.",
 }
 _INSTEAD = {name: f"It is now {new}" for name, new in RENAMED_FORMATS.items()}
 _FORMAT = shared.choice(shared.OUTPUT, "format", FORMATS, "Format of the file", _INSTEAD)

@@ -35,23 +35,23 @@ _DEFAULTS = TreeDirectRanker().get_params(deep=False)
 _FOUND = "By default chosen from the numbers of documents, queries and features."
 _HELP = {
     "model": "Model file to write.",
-    "feature_part": "Feature part that grows trees; one of",
+    "feature_part": "Engine that grows the trees; one of",
     "weight": "Weight of a pair; by default ndcg, or none for a loss without pairs",
     "valid": "Validation data for early stopping (not with --best) and for calibration: a file, "
     f"{format_names()}, or the share of the queries of TRAIN to hold out, such as 0.2.",
-    "position": "Column of the positions at which documents were shown, from 1. The label is then "
-    "whether one was clicked, 0 or 1, and the position bias is estimated.",
+    "position": "Column of the positions at which documents were shown, from 1. The label then "
+    "says whether the document was clicked, 0 or 1, and the position bias is estimated.",
     "stop": "Stop after this many trees without a better metric on the --valid file; by default "
     "2.5 / learning rate.",
     "trees": f"Number of trees. {_FOUND}",
-    "leaves": f"Largest number of leaves of a tree. {_FOUND}",
-    "rate": f"Factor of each tree. {_FOUND}",
+    "leaves": f"Maximum number of leaves per tree. {_FOUND}",
+    "rate": f"Factor by which each tree is multiplied. {_FOUND}",
     "metric": "Metric of the --valid file.",
     "best": "Fit an ensemble, at 3 to 9 times the cost: more accurate on most data; see "
     "TreeDirectRanker.best.",
-    "n_features": "Number of features; by default, the highest in TRAIN.",
-    "export_to": "A format of `treerank export` that must be able to hold the model, or nothing is "
-    "fitted; may be repeated",
+    "n_features": "Number of features; by default, the highest index in TRAIN.",
+    "export_to": "Fail before the fit if this format of `treerank export` could not hold the "
+    "model; may be repeated",
 }
 #: Number of propensities that are shown, from the first position.
 _N_SHOWN = 5
@@ -71,7 +71,7 @@ _RATE = shared.option(shared.TREES, _HELP["rate"], callback=_check_rate, metavar
 _LEAVES = shared.option(shared.TREES, _HELP["leaves"], min=2, metavar="N")
 _STOP = shared.option(shared.TREES, _HELP["stop"], min=1, metavar="N")
 _EXPORT_TO = shared.choice(shared.OUTPUT, "export_to", FORMATS, _HELP["export_to"])
-_JOBS = shared.option("Options", "Threads; by default all.", min=1, metavar="N")
+_JOBS = shared.option("Options", "Number of threads; by default all cores.", min=1, metavar="N")
 
 
 def fit(
@@ -104,9 +104,9 @@ def fit(
 ) -> None:
     """Learn a ranker from a data file and write it to a model file.
 
-    An existing model file is replaced only once the new one is whole. It has the names of the
-    label, query and id columns and the date of --days-since, so that other commands need not be
-    told of them.
+    An existing model file is replaced only once the new one is complete. The file also stores the
+    names of the label, query and id columns and the date of --days-since, so that you need not pass
+    them to other commands.
     """
     sizes = {"n_estimators": n_estimators, "num_leaves": num_leaves, "learning_rate": learning_rate}
     of_trees = shared.given(early_stopping_rounds=early_stopping_rounds, **sizes)

@@ -15,7 +15,7 @@ _ARGUMENTS, _OPTIONS = "Arguments", "Options"
 _LAST = ("Output", _OPTIONS)
 #: An option of all commands, which the application takes out of the arguments.
 TRACEBACK = "--traceback"
-_OF_ALL = ((TRACEBACK, "Show where an error is."), ("-h, --help", "Show this help."))
+_OF_ALL = ((TRACEBACK, "Show the traceback of an error."), ("-h, --help", "Show this help."))
 
 
 class Command(TyperCommand):

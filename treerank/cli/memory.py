@@ -57,8 +57,8 @@ Memory = Annotated[
 def in_batches(path: Path, memory: str, **options: Any) -> Batches:
     """Return the rows of a file in batches, each of at most a hundredth of the memory.
 
-    ``memory`` is a size such as "4G". ``options`` are those of :func:`read_batches`. If they do not
-    say the number of features, the file's first rows are read once more to find it.
+    ``memory`` is a size such as "4G". ``options`` are passed to :func:`read_batches`. If they do
+    not say the number of features, the file's first rows are read once more to find it.
     """
     names = options.get("features")
     width = options.get("n_features") or len(names or ())

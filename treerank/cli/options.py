@@ -34,7 +34,7 @@ DATA, RANKER, TREES, SPLITS, OUTPUT = "Data", "Ranker", "Trees", "Splits", "Outp
 def option(panel: str, help: str, *names: str, **settings: Any) -> Any:
     """Return a Typer option listed under the title ``panel`` of the help.
 
-    ``names`` are its spellings, by default that of the parameter.
+    ``names`` are its spellings, by default the name of the parameter.
     """
     return typer.Option(*names, help=help, rich_help_panel=panel, **settings)
 
@@ -66,8 +66,8 @@ def choice(
 ) -> Any:
     """Return a Typer option that takes one of ``names``, which are listed after its help.
 
-    ``name`` is that of the parameter. ``instead`` maps wrong values that users try to advice for
-    the message.
+    ``name`` is the name of the parameter. ``instead`` maps wrong values that users are likely to
+    try to advice for the message.
     """
     allowed = list(names)
 
@@ -120,7 +120,7 @@ DATA_HELP = (
 )
 ModelFile = Annotated[Path, typer.Argument(help=_MODEL)]
 DataFile = Annotated[Path, typer.Argument(help=DATA_HELP)]
-Sparse = Annotated[bool, option(DATA, "Keep very many features sparse.", "--sparse")]
+Sparse = Annotated[bool, option(DATA, "Keep the features as a sparse matrix.", "--sparse")]
 Quiet = Annotated[bool, option(OUTPUT, "Show no progress on stderr.", "--quiet", "-q")]
 RandomState = Annotated[
     int, option("Options", "Seed of all random numbers.", min=0, metavar="SEED")
@@ -136,30 +136,28 @@ def _names(values: list[str] | None) -> list[str] | None:
 
 
 _COLUMN: Any = {"metavar": "COLUMN"}
-_LABEL, _QUERY = "Column of the labels of a table", "Column of the queries of a table"
+_LABEL, _QUERY = "Label column of a table", "Query column of a table"
 Label = Annotated[str | None, option(DATA, f"{_LABEL}; by default label.", **_COLUMN)]
 Query = Annotated[str | None, option(DATA, f"{_QUERY}; by default query.", **_COLUMN)]
-_AS_FITTED = "by default that of the training file of the model, or"
+_AS_FITTED = "by default as in the model's training file, or"
 LabelOfModel = Annotated[
     str | None, option(DATA, f"{_LABEL}; {_AS_FITTED} label.", "--label", **_COLUMN)
 ]
 QueryOfModel = Annotated[
     str | None, option(DATA, f"{_QUERY}; {_AS_FITTED} query.", "--query", **_COLUMN)
 ]
-Document = Annotated[
-    str | None, option(DATA, "Column of the ids of documents of a table.", "--id", **_COLUMN)
-]
-_DAYS = "Make features of dates and times of a table: the days since this date"
+Document = Annotated[str | None, option(DATA, "Document id column of a table.", "--id", **_COLUMN)]
+_DAYS = "Turn the dates and times of a table into features: days since this date"
 DaysSince = Annotated[str | None, option(DATA, f"{_DAYS}.", "--days-since", metavar="DATE")]
 DaysSinceOfModel = Annotated[
     str | None,
-    option(DATA, f"{_DAYS}; by default as for the model.", "--days-since", metavar="DATE"),
+    option(DATA, f"{_DAYS}; by default the model's date.", "--days-since", metavar="DATE"),
 ]
 _COLUMNS: Any = {"callback": _names, "metavar": "A,B"}
 Features = Annotated[
-    list[str] | None, option(DATA, "Columns of features; by default others.", **_COLUMNS)
+    list[str] | None, option(DATA, "Feature columns; by default all other columns.", **_COLUMNS)
 ]
-Drop = Annotated[list[str] | None, option(DATA, "Columns that are no features.", **_COLUMNS)]
+Drop = Annotated[list[str] | None, option(DATA, "Columns to ignore.", **_COLUMNS)]
 
 
 def given(**options: Any) -> dict[str, Any]:

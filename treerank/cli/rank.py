@@ -28,8 +28,8 @@ STDOUT = Path("-")
 #: Digits of scores; tools that read lines of TREC sort by the score, and get all of them.
 DIGITS = {"tsv": 7, "trec": 17}
 _HELP = {
-    "output": "File to write, or -.",
-    "top": "Documents to print of a query.",
+    "output": "File to write, or - for stdout.",
+    "top": "Number of documents to print per query.",
     "format": "Table, or lines for trec_eval",
     "digits": "Significant digits of scores; by default 7, or 17, all of them, for trec.",
 }

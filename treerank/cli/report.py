@@ -18,7 +18,7 @@ _HELP = {
     "baseline": "Model to compare with, or a column of the data.",
     "train": "Training data, to look for drift and leaks.",
     "metric": "May be repeated; the first decides which queries are worst.",
-    "examples": "Number of bad queries that are explained.",
+    "examples": "Number of badly ranked queries to explain.",
     "texts": "Table with the columns id and text: texts of queries and titles of documents.",
 }
 

@@ -18,15 +18,17 @@ _QUERIES = option("Options", "Number of queries.", min=5, max=100_000, metavar="
 
 
 def sample(
-    folder: Annotated[Path, typer.Argument(help="Folder to write to; it is made if need be.")],
+    folder: Annotated[
+        Path, typer.Argument(help="Folder to write to; created if it does not exist.")
+    ],
     queries: Annotated[int, _QUERIES] = 200,
     random_state: RandomState = 0,
-    force: Annotated[bool, option(OUTPUT, "Replace files that are there.", "--force")] = False,
+    force: Annotated[bool, option(OUTPUT, "Replace existing files.", "--force")] = False,
     quiet: Quiet = False,
 ) -> None:
     """Write small files of synthetic web searches: train.txt, vali.txt and test.txt.
 
-    The same options give the same files. A file that is there already is replaced by --force only.
+    The same options give the same files. Existing files are replaced only with --force.
     """
     paths = {name: folder / name for name in SHARES}
     for path in paths.values():

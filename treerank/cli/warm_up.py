@@ -47,11 +47,11 @@ _BASELINES: dict[str, Settings] = {
     "RankSVM": {},
 }
 
-_ALL = option("Options", "Compile also what other losses, weights and rankers need.", "--all")
+_ALL = option("Options", "Also compile the kernels of other losses, weights and rankers.", "--all")
 
 
 def warm_up(everything: Annotated[bool, _ALL] = False, quiet: Quiet = False) -> None:
-    """Compile what fits and predictions need, so that no later process waits for it.
+    """Compile the kernels of fits and predictions before they are needed.
 
     Without it, the first fit of an installation compiles for some seconds. The result is stored in
     NUMBA_CACHE_DIR, or in the user's cache folder, for this kind of processor.

@@ -1,6 +1,6 @@
 """Off-policy evaluation: the reward of a new ranker, estimated from the click log of an old one.
 
-Standard errors are those of a delete-a-group jackknife over sessions: the estimate, with its
+Standard errors come from a delete-a-group jackknife over sessions: the estimate, with its
 propensities, is computed again without each group of sessions. A bootstrap would
 underestimate the error of documents with few impressions, since it draws no new session that shows
 them. Rewards such as clicks are skewed, so their intervals are symmetric in logarithms.

@@ -23,8 +23,8 @@ The sum of ``policy_ips`` is over the sessions of the query in which :math:`i` w
 the probabilities :math:`p_{ik}` in the log, and works for queries of a single session, too.
 
 The **reward** of a session is :math:`\sum_k u_k \gamma_k` with the reward :math:`u_k` of a relevant
-document at position :math:`k`. It is linear in the relevance of each document, so it is unbiased if
-the estimates of relevance are.
+document at position :math:`k`. The reward is linear in the relevance of each document, so its
+estimate is unbiased if the estimates of relevance are unbiased.
 
 To add an estimator, write a function of :class:`DocumentStatistics` and list it in ``ESTIMATORS``.
 

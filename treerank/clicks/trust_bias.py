@@ -164,8 +164,9 @@ def _expected(counts, click, weight):
 def _rates(attracted, other, grid, click, clicks, skips):
     """M-step: return the click rates ``(attracted, other)`` by position.
 
-    They are those of documents of attractiveness 1 and 0. The first of the one and the last of the
-    other stay fixed. ``clicks`` and ``skips`` are expected numbers, of shape (n_slots, n_grid).
+    These are the click rates of documents of attractiveness 1 and 0. The first of ``attracted`` and
+    the last of ``other`` stay fixed. ``clicks`` and ``skips`` are expected numbers, of shape
+    (n_slots, n_grid).
     """
     by_attraction = attracted[:, None] * grid / click * clicks
     skipped = (1 - attracted)[:, None] * grid / (1 - click) * skips

@@ -81,9 +81,9 @@ def csv_as_parquet(
     """Return a CSV or TSV file, plain or gzip, as a Parquet file in memory.
 
     The columns ``ids`` become integers or floats only where no character of an id would be lost, as
-    of 007, and text otherwise; a decimal comma in them is never taken for a point.
+    of 007, and text otherwise; a comma in them is never read as a decimal point.
     ``is_used(name)`` tells whether a column will be read: the others are not checked. Every value
-    of the column ``label`` must be a number; ``None`` if the file has none.
+    of the column ``label`` must be a number; ``None`` means that the file has no labels.
     """
     delimiter = _delimiter_in(path)
     table = _table(path, delimiter, dict.fromkeys(ids, pa.string()))
@@ -279,8 +279,8 @@ def _missing_advice(column, is_wrong):
 def _other_notation(path, name, cell, is_label):
     """Return the error of a column with numbers in a notation that is not read, such as 1,234.
 
-    ``cell`` is the text that describes the first of them; ``is_label`` leaves out the advice to
-    drop the column.
+    ``cell`` is a text that describes the first such number; ``is_label`` omits the advice to drop
+    the column.
     """
     can_drop = not is_label and has_spelling("drop")
     drop = f", or write {spelled('drop', name)} to leave the column out" if can_drop else ""

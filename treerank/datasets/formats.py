@@ -84,13 +84,13 @@ def format_to_write(path: str | Path) -> FileFormat:
     >>> format_to_write("train.xls")
     Traceback (most recent call last):
     ...
-    ValueError: train.xls: the name must be that of LETOR (.txt, .txt.gz), Parquet, CSV or TSV \
+    ValueError: train.xls: the suffix must be one of LETOR (.txt, .txt.gz), Parquet, CSV or TSV \
 (.parquet, .csv, .csv.gz, .tsv, .tsv.gz); got the suffix '.xls'.
     """
     suffix = Path(path).suffix
     if suffix and not str(path).lower().endswith(tuple(FORMATS)):
         raise ValueError(
-            f"{path}: the name must be that of {format_names()}; got the suffix {suffix!r}."
+            f"{path}: the suffix must be one of {format_names()}; got the suffix {suffix!r}."
         )
     return format_of(path)
 
@@ -163,7 +163,7 @@ def read_batches(path: str | Path, *, batch_size: int | None = None, **options: 
 
 
 def _checked_options(options, names, kind, path):
-    """Return those of ``options`` that are in ``names``; refuse any other that is set.
+    """Return the options that are in ``names``; refuse any other option that is set.
 
     An option that is ``None`` or ``False`` counts as not set. ``kind`` describes in the message
     what is read from ``path``.

@@ -99,10 +99,10 @@ class LetorTable:
         return values, (rows.indices - 1).astype(np.int32), rows.n_entries
 
     def _enlarged(self, n_kept: int) -> np.ndarray:
-        """Return a larger matrix whose first ``n_kept`` rows are those of the present one.
+        """Return a larger matrix, with the first ``n_kept`` rows of the current one.
 
-        It has as many columns as are known by now, and as many rows as the whole text may have,
-        guessed from the bytes read so far. New columns are 0 in the rows kept.
+        It has as many columns as are known so far, and as many rows as the whole text may have,
+        estimated from the bytes read so far. New columns are 0 in the rows kept.
         """
         # Reserved memory costs nothing until it is used, so the guess may be too high.
         to_come = max(1.5 if n_kept else 1.0, self._expected_size / self._size)

@@ -67,8 +67,8 @@ def read_parquet(
         numbers, dates or text. Parquet files may be in an object store, as
         ``"s3://bucket/train/"``.
     label : str or None, default="label"
-        Column of the relevance, of numbers; missing ones, and all with ``None``, are NaN: nobody
-        has judged those documents.
+        Column with the relevance, as numbers. Missing values become NaN, the label of unjudged
+        documents; with ``None``, all labels are NaN.
     query : str or None, default="query"
         Column of the query ids, of numbers, text or dates; with ``None`` all rows are one query.
     features : str or sequence of str, default=None

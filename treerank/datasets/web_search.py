@@ -286,7 +286,7 @@ def _stream(name, searches, pages, noise):
 
 
 def _whole_page(streams):
-    """Return the counts of the whole page from those of its four text fields.
+    """Return the counts of the whole page from the counts of its four text fields.
 
     Lengths and frequencies are summed; ``covered`` is the largest of the fields.
     """

@@ -56,7 +56,7 @@ class Intervals:
 
     @property
     def excludes_reference(self) -> np.ndarray:
-        """Whether the interval of each row leaves out the reference.
+        """Whether the interval of each row excludes the reference.
 
         All False without a reference.
         """

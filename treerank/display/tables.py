@@ -83,7 +83,7 @@ class Table:
         return f"<div>{''.join(parts)}</div>"
 
     def _cells(self) -> tuple[list[str], list[list[str]], str]:
-        """Return ``(header, rows, more)``: texts of the cells to show, and what is left out.
+        """Return ``(header, rows, more)``: texts of the cells to show, and what is omitted.
 
         ``more`` is a sentence such as "… and 3 more rows", or "".
         """

@@ -54,9 +54,9 @@ def fit_frames(
     """Shuffle the rows of frames to workers by query, fit there, and return the workers' outcomes.
 
     ``eval_frame`` may be None; ``client=None`` is the current client, and ``n_workers=None`` all
-    workers. With ``encrypted``, a cluster that encrypts its connections is refused, since those of
-    a fit are in the clear. A fit takes a thread of each of its workers until it is done. Other fits
-    wait.
+    workers. With ``encrypted``, a cluster that encrypts its connections is refused, since the
+    connections of a fit are not encrypted. A fit takes a thread of each of its workers until it is
+    done. Other fits wait.
     """
     from distributed import MultiLock
 
@@ -96,7 +96,7 @@ def _current_client(client: Any) -> Any:
 def _refuse_encryption(client: Any, encrypted: bool) -> None:
     """Refuse a cluster that encrypts its connections, unless ``encrypted`` is False.
 
-    Those of a fit are not encrypted.
+    The connections of a fit are not encrypted.
     """
     if encrypted and client.scheduler.address.startswith("tls"):
         raise ValueError(
@@ -230,7 +230,7 @@ class _Fit:
             )
 
     def end(self) -> None:
-        """Cancel what is left of the fit and stop its tracker, so that the workers are free."""
+        """Cancel the fit's remaining tasks and stop its tracker, so that the workers are free."""
         with suppress(Exception):  # the earlier error is reported
             self.client.cancel(self.futures, force=True)
             self.client.unsubscribe_topic(self.key)

@@ -52,8 +52,8 @@ def fit(
     :func:`~treerank.files.checkpoint.checkpointing`, the path must be one that all workers reach.
 
     Workers send each other sums, some 50,000 rows to find bins from, and scores of ``eval_set``,
-    in the clear, by the collective of XGBoost. Whoever can reach its ports can read these, and can
-    take part: see the page on security.
+    unencrypted, by the collective of XGBoost. Anybody who can reach its ports can read these, and
+    can take part: see the page on security.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ def fit(
     client : distributed.Client, default=None
         Client of Dask; None is the current one.
     encrypted : bool, default=True
-        False fits by a cluster of Dask that encrypts its own connections, although those of the
+        False allows a Dask cluster that encrypts its connections, although the connections of the
         fit are not encrypted.
 
     Returns

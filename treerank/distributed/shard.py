@@ -133,7 +133,7 @@ def _limited(ranker: Any, n_threads: int) -> Any:
 def _fit(task: Task, ranker: Any, frame: Any, eval_frame: Any, workers: Collective) -> int:
     """Fit ``ranker`` in place to the rows of this worker; return how many these are.
 
-    The other arguments are as in :func:`fit_shard`; ``workers`` are those of the fit.
+    The other arguments are as in :func:`fit_shard`; ``workers`` are the workers of the fit.
     """
     columns = task.columns
     _refuse_other_versions(workers)
@@ -217,8 +217,8 @@ def _agreed(
 ) -> tuple[Rows, dict[str, Any]]:
     """Return ``(features, other arguments)`` of this worker's rows, alike on all workers.
 
-    ``shard`` is what :func:`_read` returns; None becomes empty arrays. Features get the dtype that
-    holds those of all workers. Refuses a frame that has no rows on any.
+    ``shard`` is what :func:`_read` returns; None becomes empty arrays. Features get a dtype that
+    can hold the features of all workers. Refuses a frame that has no rows on any worker.
     """
     dtype = None if shard is None else shard["X"].dtype.str
     dtypes = [name for name in workers.gather_json(dtype) if name is not None]

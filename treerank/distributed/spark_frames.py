@@ -152,7 +152,7 @@ def _n_workers(session: Any, n_workers: int | None) -> int:
 def _refuse_encryption(session: Any, encrypted: bool) -> None:
     """Refuse a session that encrypts its connections, unless ``encrypted`` is False.
 
-    Those of a fit are not encrypted.
+    The connections of a fit are not encrypted.
     """
     for name in _ENCRYPTING if encrypted else ():
         if session.conf.get(name, "false") == "true":

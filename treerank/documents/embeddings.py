@@ -29,9 +29,9 @@ _FITS_FLOAT32 = ("b1", "i1", "u1", "i2", "u2", "f2", "f4")
 
 
 def with_entries(X: Any, sizes: Mapping[str, int] | None = None) -> Any:
-    """Return a data frame in which the entries of embeddings are columns of their own.
+    """Return a data frame in which each entry of an embedding is a column of its own.
 
-    ``sizes`` are the numbers of entries by column, by default those of :func:`embedding_sizes`. A
+    ``sizes`` are the numbers of entries by column, by default from :func:`embedding_sizes`. A
     missing embedding has missing entries. Other objects, and frames without embeddings, are
     returned unchanged.
 
@@ -240,7 +240,7 @@ def _refuse_clash(name: str, columns: Iterable[Any]) -> None:
 def _matrix_of(column: Any, size: int, are_fitted: bool) -> np.ndarray:
     """Return embeddings as a matrix of ``size`` columns; missing ones are rows of NaN.
 
-    Refuses rows of other sizes. ``are_fitted`` tells the message that ``size`` is that of ``fit``.
+    Refuses rows of other sizes. ``are_fitted``: the message says that ``size`` comes from ``fit``.
     """
     read = _of_lists if _is_of_lists(column) else _of_objects
     numbers, has_none, sizes = read(column)

@@ -124,6 +124,17 @@ def is_relevant(y: np.ndarray, threshold: float) -> np.ndarray:
     return relevant.astype(np.float64)
 
 
+def are_shares(y: np.ndarray) -> bool:
+    """Tell whether labels are no grades but numbers from 0 to 1, such as qualities of answers.
+
+    Examples
+    --------
+    >>> are_shares(np.array([0.0, 0.35, 1.0])), are_shares(np.array([0.0, 1.0]))
+    (True, False)
+    """
+    return bool(len(y) and y.min() >= 0 and y.max() <= 1 and (y != np.floor(y)).any())
+
+
 def count_relevant(gains: np.ndarray, indptr: np.ndarray) -> np.ndarray:
     """Return the number of documents of each query with a positive gain.
 

@@ -154,7 +154,7 @@ class Rows:
         for start, batch in self.values.batches():
             batch_positions = position[start : start + len(batch)]
             kept = batch_positions >= 0
-            if kept.any():  # in some batches, nobody has judged a row
+            if kept.any():  # some batches have no judged rows
                 yield batch_positions[kept], batch if kept.all() else batch[kept]
 
     def hashes(self) -> np.ndarray:

@@ -204,8 +204,8 @@ class TrainingQueries:
     ) -> bool:
         """Tell whether ids that are also in training probably belong to the same queries.
 
-        ``ids``, ``hashes`` and ``sizes`` are those of the test queries, and ``n_cut`` is the number
-        of ids that are also in training. See the notes of :meth:`overlap`.
+        ``ids``, ``hashes`` and ``sizes`` describe the test queries, and ``n_cut`` is the number of
+        ids that are also in training. See the notes of :meth:`overlap`.
         """
         numbered = _numbering(ids)
         if numbered is None and not all(_may_be_of_two_queries(value) for value in ids):

@@ -287,9 +287,9 @@ def _judged_rows(data, human):
 def _folds_of_judged(codes, judged_rows, is_judged, folds):
     """Return a list of tuples (training rows, test rows): folds of the judged queries.
 
-    These are the folds that ``data.judged()`` would have. Else a query would count the more, the
-    fewer of the other queries of its fold are judged, since values are means over folds. Queries
-    without a judgment change no value, and are dealt out in turn.
+    These are the folds that ``data.judged()`` would have. Otherwise a query would count more if few
+    other queries of its fold are judged, since values are means over folds. Queries without a
+    judgment change no value, and are assigned to the folds one after the other.
 
     ``codes`` are the numbers of the documents' queries, ``judged_rows`` and ``is_judged`` masks of
     documents and of queries.

@@ -1,11 +1,10 @@
 """Engine rankers: LGBMRanker, XGBRanker and CatBoostRanker, fitted like rankers of this package.
 
-Their ``fit`` wants the rows of a query next to each other, and sizes of groups or numbers of
-queries. Data frames become numbers, and the engine gets the list of categorical columns; so do
-those of the packages' regressors. A validation set stops them as they stop themselves: by their own
-metric, and by their own setting for it. Where they have none, they keep the best of all their
-iterations, as rankers of this package do. To add a ranker to the command line, list it in
-``ENGINE_RANKERS``.
+Their ``fit`` needs the rows of each query next to each other, and sizes of groups or numbers of
+queries. Data frames become numbers, and the engine gets the list of categorical columns; the same
+holds for the packages' regressors. With a validation set, they stop early by their own metric and
+their own setting. Without such a setting, they keep the best of all their iterations, as rankers of
+this package do. To add a ranker to the command line, list it in ``ENGINE_RANKERS``.
 """
 
 import inspect

@@ -1,8 +1,8 @@
 """Fits: how an estimator gets queries, a validation set and the best hyperparameters.
 
 An estimator needs ``fit(X, y)`` and ``predict(X)``. If its ``fit`` takes ``qid`` (rankers of this
-package, your own), it gets one query id per row. Rankers of this package, those of LightGBM,
-XGBoost and CatBoost, and pipelines that end in one also get the validation set as ``eval_set``; see
+package, your own), it gets one query id per row. Rankers of this package, of LightGBM, XGBoost and
+CatBoost, and pipelines that end in one also get the validation set as ``eval_set``; see
 :mod:`treerank.evaluation.engine_rankers` and :mod:`treerank.evaluation.pipelines`. A ranker that
 was fitted before is only scored.
 """

@@ -61,8 +61,8 @@ def compare_scores(
         orders.
     y : array-like of shape (n_documents,), or several labels
         Relevance; NaN is not judged. Several labels are an array of shape (n_documents, n_labels)
-        or a mapping from names to columns: then a metric is the weighted mean of those of the
-        labels, and each label has its own, such as "ndcg@10 of margin".
+        or a mapping from names to columns: then a metric is the weighted mean over the labels, and
+        each label also has a metric of its own, such as "ndcg@10 of margin".
     qid : array-like of shape (n_documents,), default=None
         Query of each document; None is a single query, which no test can compare.
     metrics, convention, label_weights, human_labels

@@ -60,10 +60,10 @@ def values_by_query(
 ) -> dict[str, np.ndarray]:
     """Return the values of metrics by query: ``{name: ndarray of shape (n_queries,)}``.
 
-    With several labels, a metric is the weighted mean of those of the labels, and each label has a
-    further entry, such as "ndcg@10 of margin". The weighted mean is as in ``ranker.score``, which
-    averages each label over the queries in which it has relevant documents. Values by query are
-    scaled so that their mean equals it.
+    With several labels, a metric is the weighted mean over the labels, and each label also has an
+    entry of its own, such as "ndcg@10 of margin". The weighted mean is as in ``ranker.score``,
+    which averages each label over the queries in which it has relevant documents. Values by query
+    are scaled so that their mean equals it.
 
     Examples
     --------

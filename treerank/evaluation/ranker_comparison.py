@@ -327,8 +327,8 @@ class Comparison(RenamedMembers, Shown):
         test : {"corrected_t", "randomization"}, default=None
             "corrected_t" tests over splits, "randomization" over queries. By default, the former if
             there are at least two splits and one of the two rankers was fitted to them, else the
-            latter. It must be None where ``human_labels`` were given: then the test is that of
-            :meth:`prediction_powered`.
+            latter. With ``human_labels`` it must be None: then :meth:`prediction_powered` has the
+            test.
 
         Raises
         ------

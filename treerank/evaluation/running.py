@@ -77,55 +77,56 @@ def compare(
 
     Unfitted rankers are fitted to the training set of each split, and scored on its test set.
     Fitted rankers and model files are only scored, on the same test sets; if all rankers are
-    fitted, all of the data is the test set. The table says which rankers were fitted before. A
-    warning names a ranker of this package that was trained on test queries.
+    fitted, all of the data is the test set. The table says which rankers were fitted before. If a
+    ranker of this package was trained on test queries, a warning names it.
 
-    :func:`treerank.show_progress` shows the number of finished fits. A ranker that fails on a split
-    has no result there, with a warning. :func:`treerank.compare_scores` compares scores from
-    anywhere.
+    :func:`treerank.show_progress` shows the number of finished fits. If a ranker fails on a split,
+    it has no result there, and a warning says so. :func:`treerank.compare_scores` compares scores
+    from anywhere.
 
     Parameters
     ----------
     rankers : dict from str to estimator or path
-        Estimators with ``fit(X, y)`` or ``fit(X, y, qid)`` and ``predict(X)``, and those whose
+        Estimators with ``fit(X, y)`` or ``fit(X, y, qid)`` and ``predict(X)``, or estimators whose
         ``fit`` takes groups, such as ``LGBMRanker()``. They are cloned, and a ``random_state`` of
-        None is set, also in the steps of a pipeline. Fitted estimators are not changed. A path is
-        the path of a file that ``ranker.save`` wrote.
+        None is set, also in the steps of a pipeline. Fitted estimators are not changed. A path
+        names a file that ``ranker.save`` wrote.
     data : path, iterable of Split, RankingData or tuple (X, y, qid)
-        A LETOR folder or folds have splits of their own; other data are split by ``cv``. ``y`` may
-        be several labels if all rankers take them: then a metric is the weighted mean of the
-        labels' metrics, which the table shows, too.
+        A LETOR folder and folds have splits of their own; other data are split by ``cv``. ``y`` may
+        have several labels if all rankers take them: then a metric is the weighted mean of the
+        labels' metrics, and the table also shows each label's metric.
     cv : int, splitter or iterable of (train, test), default=None
         Number of shuffled folds of whole queries, 5 if None; or a splitter, such as
         ``QueryShuffleSplit(15, random_state=0)`` for 15 hold-outs; or arrays of rows. It must be
         None if any ranker is fitted to labels; a fitted ColumnRanker is not.
     metrics : str or Metric, or sequence of them, default=("ndcg@10", "map")
         Names of metrics, or functions ``f(y, scores, qid) -> float`` of your own; higher is better,
-        so negate a loss. A function is called for the documents of one query at a time; ``qid`` has
-        the id of the query for each. All must have different names.
+        so negate a loss. A function is called for the documents of one query at a time; ``qid``
+        repeats the id of this query. All metrics must have different names.
     convention : {"treerank", "letor4"}, default="treerank"
         Settings of the metrics; see :data:`treerank.metrics.CONVENTIONS`.
     label_weights : dict from str to float, default=None
-        Weights of several labels in the metrics; labels that are not named have weight 1. What
-        rankers learn from is their own parameter. It must be None with ``human_labels``.
+        Weights of several labels in the metrics; labels that are not named have weight 1. The
+        weights for training are a parameter of each ranker. It must be None with ``human_labels``.
     human_labels : array-like of shape (n_documents,) or str, default=None
-        People's labels of some queries, where ``y`` are an LLM's labels of all; NaN where nobody
-        has judged. Values and differences are then estimates by people's labels, see
+        Human labels of some queries, where ``y`` are an LLM's labels of all; NaN where no person
+        has judged. Values and differences are then estimates under human labels, see
         :func:`treerank.statistics.prediction_powered_mean`. People must have judged at least 20
-        tested queries, drawn at random, and the judge must not have been tuned on them. Text is the
-        name of a column of ``X``, or of one of two labels of ``y``; data of the same documents,
-        such as :func:`treerank.read_runs` returns, are taken for their labels. Rankers are fitted
-        to ``y``; of two labels, by their own ``label_weights``.
+        test queries, drawn at random, and the LLM must not have been tuned on them. A str is the
+        name of a column of ``X``, or of one of two labels of ``y``. You can also pass data of the
+        same documents, such as the result of :func:`treerank.read_runs`; its labels are used.
+        Rankers are fitted to ``y``; if it has two labels, by their own ``label_weights``.
     grid : dict from str to (dict or list of dict), default=None
-        Hyperparameters to search on each training set, by ranker, as in scikit-learn; the best by
-        the first metric are used. A ranker without a grid keeps its parameters.
+        Grid of hyperparameters for each ranker, as in scikit-learn. They are searched on each
+        training set, and the best by the first metric are used. A ranker without a grid keeps its
+        parameters.
     inner_cv : int or splitter, default=3
-        How to split training sets for the search; a ``Split`` with a validation set uses that
+        How to split training sets for the search; if a ``Split`` has a validation set, that is used
         instead. Rankers of this package, LGBMRanker, XGBRanker and CatBoostRanker, and pipelines
-        that end in one, stop early by the validation set. The table names those that do not.
+        that end in one, stop early by the validation set. The table names rankers that do not.
     n_jobs : int, default=1
-        Number of processes, -1 for one per core. Each fits one ranker to one split at a time, on
-        its part of the cores.
+        Number of processes, -1 for one per core. Each process fits one ranker to one split at a
+        time, on its share of the cores.
     store : str or Path, default=None
         Folder for finished fits. An interrupted comparison resumes there.
     random_state : int, default=0
@@ -134,7 +135,7 @@ def compare(
     Returns
     -------
     Comparison
-        Print its ``summary()``.
+        Values by query and split. ``print`` it, or its ``summary()``, to see the table.
 
     Examples
     --------
@@ -582,7 +583,7 @@ def _check_splits(splits):
 def _seeded(ranker, random_state):
     """Return an unfitted copy, in which each ``random_state`` of None is set.
 
-    Those of the steps or parts are set only if the ranker itself has no ``random_state``.
+    The seeds of its steps or parts are set only if the ranker itself has no ``random_state``.
     """
     ranker = duplicate(ranker)
     top = ranker.get_params(deep=False)

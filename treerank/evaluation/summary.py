@@ -139,7 +139,7 @@ class Cell:
     is_best : bool
         Whether no other mean is higher.
     has_results : bool, default=False
-        Whether the ranker has results, so that a mean of NaN is that of the metric.
+        Whether the ranker has results, so that a mean of NaN is a value of the metric.
     """
 
     mean: float

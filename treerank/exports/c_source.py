@@ -2,11 +2,11 @@
 
 All nodes of all trees are in one table, where the two children of a split are next to each other
 and a leaf leads to itself. Eight documents go down a tree together, a step of all of them at a
-time, so that the processor works on several at once. Before, missing values are replaced by
-numbers that go to the right side, so that a step is one comparison. Every operation is that of the
-ranker, so scores are equal bit for bit, as long as the compiler does not reorder floating-point
-operations (no ``-ffast-math``) nor fuse them (``-std=c99``; only linear models have products that
-could be fused with sums).
+time, so that the processor works on several at once. Before that, missing values are replaced by
+numbers that go to the correct side, so that a step is one comparison. The operations are the same
+as in the ranker, so scores are equal bit for bit, as long as the compiler neither reorders
+floating-point operations (no ``-ffast-math``) nor fuses them (``-std=c99``; only linear models have
+products that could be fused with sums).
 All that other files see begins with a prefix, so that several models link into one program, and
 all else is undefined or has the prefix in the end, so that one file may include several of them.
 

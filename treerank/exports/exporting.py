@@ -59,10 +59,12 @@ from treerank.exports.uploads import (
 )
 from treerank.feature_parts.components import Components
 from treerank.files.replaced import check_output, replaced_file
+from treerank.metrics.base import Metric
+from treerank.metrics.registry import FunctionMetric
 from treerank.parameters import Finite, check_arguments
 from treerank.rankers.calibration import RelevanceScale
 from treerank.rankers.ranker import Ranker
-from treerank.rankers.scoring import scores_of
+from treerank.rankers.scoring import metric_of, scores_of
 from treerank.spelling import spelled
 
 #: Reasons for which a program may score differently; ``allow`` takes them.
@@ -121,9 +123,8 @@ def export(
         Label of which ``ranker.predict_relevance(X, at_least=relevance)`` tells the probability.
         Then the export also computes it: "c" has a function ``treerank_relevance`` of
         a score, "python" and "javascript" a function ``relevance``, and "onnx" an output
-        ``relevance`` beside ``scores``. Other formats have no words
-        for it, nor have these for isotonic fits; all programs can compare a score with that of
-        ``ranker.threshold_for()``.
+        ``relevance`` beside ``scores``. Other formats cannot express it, and these cannot express
+        isotonic fits; every program can compare a score with ``ranker.threshold_for()``.
 
     Returns
     -------
@@ -349,7 +350,7 @@ def _compared_hybrid(
         )
         content = conversion.content(DEFAULT_HITS)
         return ExportReport(format, 0), {"unchecked": unchecked}, content
-    _, scores, y, groups = documents
+    _, scores, y, groups, metric = documents
     X, _, qid = (*_parts(check), None, None)[:3]
     if qid is None:
         raise ValueError(
@@ -358,7 +359,7 @@ def _compared_hybrid(
         )
     retrieved = conversion.retriever_scores(X)
     program_scores = conversion.scores(retrieved, groups)
-    report, obstacles = compare_scores(format, scores, program_scores, y, groups), {}
+    report, obstacles = compare_scores(format, scores, program_scores, y, groups, metric), {}
     if report.n_changed_pairs:
         obstacles["order"] = (
             f"changes the order of {report.n_changed_pairs} pairs, since {engine} normalizes in "
@@ -381,12 +382,15 @@ class _Documents(NamedTuple):
         Labels, if any is known.
     groups : QueryGroups
         Queries.
+    metric : Metric or FunctionMetric
+        Metric of the ranker.
     """
 
     X: Any
     scores: np.ndarray
     y: np.ndarray | None
     groups: QueryGroups
+    metric: Metric | FunctionMetric
 
 
 def _parts(check: Any) -> tuple[Any, ...]:
@@ -405,7 +409,7 @@ def _documents(ranker: Any, check: Any) -> _Documents:
     if isinstance(y, np.ndarray) and y.dtype.kind == "f" and np.isnan(y).all():
         y = None  # as of candidates without judgments
     y = None if y is None else check_labels(y, X.shape[0], "y of check", some_unjudged=True)
-    return _Documents(X, scores, y, QueryGroups.from_qid(qid, X.shape[0]))
+    return _Documents(X, scores, y, QueryGroups.from_qid(qid, X.shape[0]), metric_of(ranker))
 
 
 def _compared(
@@ -420,7 +424,7 @@ def _compared(
         needed = f"{spelled('check')} must be given: documents"
         unchecked = f"may score some documents differently, so {needed}"
         return ExportReport(format, 0), {} if conversion.is_exact else {"unchecked": unchecked}
-    X, scores, y, groups = documents
+    X, scores, y, groups, metric = documents
     if isinstance(conversion, ForestConversion):
         conversion.check_sizes(X)
     program, run = None, format_named(format).run
@@ -428,7 +432,7 @@ def _compared(
         rows = X.toarray() if issparse(X) else X
         program = run(content, np.asarray(rows, dtype=np.float64), conversion.written)
     program_scores = conversion.scores(X) if program is None else program.scores
-    report = compare_scores(format, scores, program_scores, y, groups)
+    report = compare_scores(format, scores, program_scores, y, groups, metric)
     report = replace(report, program=program and program.program)
     deviations, obstacles = conversion.deviations(X), {}
     for reason in ("missing", "rounding"):

@@ -7,8 +7,8 @@ scores orders documents in the same way, whatever its constant.
 
 So the ranker must be a linear model of the columns ``NAME.min_max`` of
 :func:`~treerank.search_engines.read_runs`, no weight of which is negative. What the engine computes
-is emulated from its source, over the hits of each query in ``check``, which has the scores of the
-retrievers as they are, too.
+is emulated from its source, over the hits of each query in ``check``, which must also have the raw
+scores of the retrievers.
 """
 
 import json
@@ -177,7 +177,7 @@ class HybridConversion:
         return scores
 
     def scores(self, retrieved: dict[str, np.ndarray], groups: QueryGroups) -> np.ndarray:
-        """Return the scores of the engine, rescaled to those of the linear model.
+        """Return the scores of the engine, rescaled to the scale of the linear model.
 
         ``retrieved`` are the scores of each retriever by name, and ``groups`` the queries.
         """

@@ -27,7 +27,7 @@ class Graph:
         """Add a node of the operator ``kind``, and return the name of its output.
 
         Inputs are names of outputs, or arrays, which become constants. ``target`` is the name of
-        the output, by default a new one, and ``domain`` that of the operator.
+        the output, by default a new one, and ``domain`` is the domain of the operator.
         """
         names = [value if isinstance(value, str) else self._constant(value) for value in inputs]
         target = target or f"{kind.lower()}{len(self._nodes)}"

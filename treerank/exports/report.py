@@ -8,15 +8,19 @@ import numpy as np
 
 from treerank.display.results import Shown
 from treerank.documents.queries import QueryGroups
+from treerank.metrics.base import Metric, mean_value
 from treerank.metrics.graded_metrics import NDCG
 from treerank.metrics.pairwise_accuracy import count_descents
+from treerank.metrics.registry import FunctionMetric
+from treerank.renamed import RenamedMembers
 
 #: Share of the range of scores up to which the order of a pair is a matter of rounding.
 NEAR_TIE = 1e-6
+NDCG_AT_10 = NDCG(10)
 
 
 @dataclass(frozen=True, repr=False)
-class ExportReport(Shown):
+class ExportReport(RenamedMembers, Shown):
     """Differences between a ranker and the program that reads its exported model.
 
     Attributes
@@ -34,8 +38,12 @@ class ExportReport(Shown):
     n_near_ties : int
         Further ones that differ by at most a millionth of ``score_range`` by both: almost ties,
         which the rounding of sums makes, breaks or reverses.
-    ndcg, ndcg_of_program : float or None
-        NDCG@10 of the ranker and of the program, given labels.
+    metric : str or None
+        Name of the metric of the ranker, such as "ndcg@10", by which both were measured; None
+        without labels.
+    value, value_of_program : float or None
+        That metric of the ranker, as its ``score`` returns it, and of the program; None without
+        labels, and if it is not defined for any query.
     n_negative : dict from str to int
         Number of negative values by feature, where the program computes features by queries: no
         query of Elasticsearch or OpenSearch has a negative score. A constant added to the column,
@@ -64,8 +72,9 @@ class ExportReport(Shown):
     score_range: float = 0.0
     n_changed_pairs: int = 0
     n_near_ties: int = 0
-    ndcg: float | None = None
-    ndcg_of_program: float | None = None
+    metric: str | None = None
+    value: float | None = None
+    value_of_program: float | None = None
     n_negative: dict[str, int] = field(default_factory=dict)
     categories: dict[str, list[Any]] = field(default_factory=dict)
     renamed: dict[str, str] = field(default_factory=dict)
@@ -77,8 +86,8 @@ class ExportReport(Shown):
         notes = "".join(f" {note}" for note in self._notes())
         if self.n_documents == 0:
             return f"{self.format}: no documents were checked.{notes}"
-        quality = "" if self.ndcg is None else (
-            f", NDCG@10 {self.ndcg:.4f} and {self.ndcg_of_program:.4f}"
+        quality = "" if self.value is None else (
+            f", {self.metric} {self.value:.4f} and {self.value_of_program:.4f}"
         )  # fmt: skip
         return (
             f"{self.format}: {self.n_documents} documents, scores differ by at most "
@@ -135,6 +144,7 @@ def compare_scores(
     program_scores: np.ndarray,
     y: np.ndarray | None,
     groups: QueryGroups,
+    metric: Metric | FunctionMetric = NDCG_AT_10,
 ) -> ExportReport:
     """Return the report on the scores of the ranker and of the program.
 
@@ -145,9 +155,11 @@ def compare_scores(
     scores, program_scores : ndarray of shape (n_documents,)
         Scores of the ranker and of the program.
     y : ndarray of shape (n_documents,) or None
-        Labels for NDCG@10.
+        Labels for the metric.
     groups : QueryGroups
         Queries.
+    metric : Metric or FunctionMetric, default=NDCG(10)
+        What both are measured by.
 
     Examples
     --------
@@ -156,10 +168,7 @@ def compare_scores(
     >>> report.n_changed_pairs, report.largest_difference
     (1, 1.5)
     """
-    measured: tuple[float, float] | tuple[None, None] = (None, None)
-    if y is not None:
-        metric = NDCG(k=10)
-        measured = (metric(y, scores, groups.codes), metric(y, program_scores, groups.codes))
+    name = None if y is None else metric.name
     score_range = float(np.ptp(scores)) if len(scores) else 0.0
     return ExportReport(
         format,
@@ -167,8 +176,22 @@ def compare_scores(
         float(np.abs(scores - program_scores).max(initial=0.0)),
         score_range,
         *count_changed_pairs(scores, program_scores, groups, NEAR_TIE * score_range),
-        *measured,
+        name,
+        _mean(metric, y, scores, groups),
+        _mean(metric, y, program_scores, groups),
     )
+
+
+def _mean(
+    metric: Metric | FunctionMetric, y: np.ndarray | None, scores: np.ndarray, groups: QueryGroups
+) -> float | None:
+    """Return the value of a metric as ``score`` of a ranker does; None if it is not defined."""
+    if y is None:
+        return None
+    if isinstance(metric, Metric):
+        values = metric.per_query(y, scores, groups)
+        return None if np.isnan(values).all() else mean_value(values, metric.name)
+    return metric(y, scores, groups.codes if groups.ids is None else groups.ids[groups.codes])
 
 
 def count_changed_pairs(

@@ -35,7 +35,7 @@ class Upload(NamedTuple):
         or of the model if that holds its features; then ``features`` is "".
     body : callable
         ``body(content, names, name, feature_set)`` returns the JSON body that uploads a model, from
-        the content of its file, the names of its features, its name and that of its feature set.
+        the content of its file, the names of its features, its name and its feature set's name.
     draft : callable or None
         ``draft(names, name, by_trees)`` returns the JSON body that defines the features;
         ``by_trees`` says whether the model has trees, which take missing values.
@@ -177,7 +177,7 @@ with a letter or digit; got 'my shop'.
     if format not in HYBRID_FORMATS and format_named(format).has_table:
         if not isinstance(name, str) or not all(name.split(".")) or "\0" in name:
             raise ValueError(
-                "name must be that of a table, such as 'documents' or 'shop.documents'; got "
+                "name must be the name of a table, such as 'documents' or 'shop.documents'; got "
                 f"{quote(name)}."
             )
         return

@@ -59,8 +59,8 @@ class Node(NamedTuple):
 def nested(tree: list[Node], leaf: Callable[[Node], T], split: Callable[[Node, T, T], T]) -> T:
     """Fold a tree from its leaves to its root, and return the result of the root.
 
-    ``leaf(node)`` is the result of a leaf, and ``split(node, left, right)`` that of a split, given
-    the results of its two children.
+    ``leaf(node)`` is the result of a leaf, and ``split(node, left, right)`` is the result of a
+    split, given the results of its two children.
     """
     made: dict[int, T] = {}
     for node in reversed(tree):

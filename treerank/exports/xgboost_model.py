@@ -1,8 +1,9 @@
 """XGBoost: its models in JSON, for XGBoost itself and for programs that read its files.
 
-XGBoost rounds values to floats, goes left if ``value < threshold``, and adds floats. Codes of a set
-go right. Trees that were grown on a sparse matrix take zeros as missing if XGBoost is given a
-sparse matrix, which then has to be said: ``zero_up_to`` is -1 here.
+XGBoost rounds values to single precision, goes left if ``value < threshold``, and adds in single
+precision. The codes in a split's set of categories go right. Trees that were grown on a sparse
+matrix treat zeros as missing only if XGBoost gets a sparse matrix, which the file cannot say:
+``zero_up_to`` is -1 here.
 """
 
 import json

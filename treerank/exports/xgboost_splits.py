@@ -50,7 +50,7 @@ def write_linear(linear: LinearComponent, names: list[str]) -> str:
 
 
 def linear_scores(linear: LinearComponent, X: np.ndarray) -> np.ndarray:
-    """Return the plugin's scores, added in single precision, plus the offset that it leaves out."""
+    """Return the plugin's scores, added in single precision, plus the offset that it omits."""
     coef, scores = linear.coef.astype(np.float32), np.zeros(len(X), dtype=np.float32)
     for j in range(len(coef)):
         scores += coef[j] * X[:, j].astype(np.float32)

@@ -2,8 +2,8 @@
 
 A feature part sees features and an objective, never labels or queries. The head weighs the outputs
 of the feature part and compares two documents, see :mod:`treerank.rankers.head`. To add a feature
-part, write a class with the members of :class:`FeaturePart` (inheriting from it is not needed),
-with those of :class:`PartTraits` that it has something to say about, and list the class in
+part, write a class with the members of :class:`FeaturePart` (inheriting from it is not needed) and
+the members of :class:`PartTraits` that apply to it, and list the class in
 :mod:`treerank.feature_parts.registry`.
 """
 

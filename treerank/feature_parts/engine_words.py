@@ -148,10 +148,10 @@ ATTRIBUTES = {
 
 
 def answers_engine_words(cls: C) -> C:
-    """Decorate a class so that it answers arguments of other programs with what to write here.
+    """Decorate a class so that arguments of other libraries raise errors that name ours.
 
-    ``fit``, ``set_params`` and attributes of a ranker answer, too. ``help`` shows ``fit`` before
-    methods that are inherited.
+    This also applies to ``fit``, ``set_params`` and the attributes of a ranker. ``help`` shows
+    ``fit`` before methods that are inherited.
     """
     of_ranker = ("fit", "set_params") if hasattr(cls, "predict") else ()
     if of_ranker:  # not in the class itself: a type checker would then take any name

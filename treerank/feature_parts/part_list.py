@@ -82,7 +82,7 @@ class PartList(BaseEstimator):
 
     @property
     def given_columns(self) -> list[Columns]:
-        """Columns of models that the parts were created from, such as trees to refit."""
+        """Columns of the models that the parts were created from, such as trees to refit."""
         return [columns for part in self.parts for columns in traits_of(part).given_columns]
 
     @property

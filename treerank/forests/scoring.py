@@ -254,7 +254,7 @@ def _go_down(reached, first, columns, column, threshold, child):
     """Move eight documents from the roots in ``reached`` down to their leaves, in place.
 
     ``columns`` are the compared values, of shape (n_columns, n); document ``i`` of the eight has
-    the values ``columns[:, first + i]``. A node compares that of ``column[node]`` with its
+    the values ``columns[:, first + i]``. A node compares the value in ``column[node]`` with its
     threshold; a leaf leads to itself. The compiler unrolls the inner loop.
     """
     moved = 1

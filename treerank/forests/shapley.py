@@ -1,9 +1,10 @@
 r"""Exact Shapley values of the difference of two scores, in closed form.
 
-The players are the features in which a document a differs from a reference b. A coalition has the
-features of a, and all others are those of b. In each tree, the two documents part at some splits.
-A leaf is reached if the features at which its path follows a are in the coalition and those at
-which it follows b are not. With u features of the first kind and v of the second, the leaf adds
+The players are the features in which a document a differs from a reference b. The features in a
+coalition have the values of a, and all others the values of b. In each tree, the paths of the two
+documents part at some splits. A leaf is reached if the features at which its path follows a are in
+the coalition, and the features at which it follows b are not. With u features of the first kind and
+v of the second, the leaf adds
 :math:`\frac{(u-1)!\,v!}{(u+v)!}` of its value to each of the u features, and subtracts
 :math:`\frac{u!\,(v-1)!}{(u+v)!}` of it from each of the v features. A single traversal of the nodes
 that a coalition can reach computes both sums for all features.
@@ -192,7 +193,7 @@ def _step(level, f, a_goes, b_goes, masks, path, last):
 def _set_sums(level, value, masks, shares, row, sums):
     """Write the gain of a leaf for each feature that only a follows, and its loss for b, by pair.
 
-    They are rows ``row`` and ``row + 1`` of ``sums``; ``value`` is that of the leaf.
+    They are rows ``row`` and ``row + 1`` of ``sums``; ``value`` is the value of the leaf.
     """
     for i in range(_LANES):
         sums[row, i] = 0.0

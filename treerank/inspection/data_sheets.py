@@ -1,7 +1,8 @@
 """Data sheet: sizes, labels and missing values of a data set, and drift from another one."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,8 @@ from treerank.documents.queries import Queries, QueryGroups
 
 #: Rows of each sample that drift is measured on.
 _MOST_ROWS = 50_000
+#: Labels that are listed one by one.
+_MOST_LABELS = 20
 _SPREAD: dict[str, Any] = {"least": np.min, "median": np.median, "mean": np.mean, "most": np.max}
 
 
@@ -28,7 +31,7 @@ class DataSheet(Shown):
     n_documents, n_queries, n_features : int
         Sizes.
     documents_per_query : dict from str to float
-        Least, median, mean and most.
+        Minimum, median, mean and maximum.
     labels : dict from float to int
         Number of documents by label. Unjudged documents (NaN) are not counted.
     without_pairs : int
@@ -55,7 +58,9 @@ class DataSheet(Shown):
 
     def _shown(self) -> Table:
         sizes = ", ".join(f"{name} {value:g}" for name, value in self.documents_per_query.items())
-        labels = ", ".join(f"{label:g}: {n:,}" for label, n in self.labels.items())
+        n_judged = sum(self.labels.values())
+        shares = label_shares(self.labels).items()
+        labels = ", ".join(f"{label}: {round(share * n_judged):,}" for label, share in shares)
         n_missing, n_constant = int(np.sum(self.missing > 0)), int(np.sum(self.distinct < 2))
         rows = [
             ["documents", f"{self.n_documents:,}"],
@@ -103,6 +108,48 @@ def data_sheet(X: Any, y: ArrayLike, qid: Queries = None) -> DataSheet:
         missing=missing,
         distinct=distinct.astype(np.int64),
     )
+
+
+def label_shares(
+    labels: Mapping[float, int], of: Iterable["DataSheet"] | None = None
+) -> dict[str, float]:
+    """Return the share of the judged documents by label, or by bin of more than 20 labels.
+
+    Labels from 0 to 1 have bins of a tenth. Others have bins between the deciles of their distinct
+    values. 0, the label of documents without any use, stays alone.
+
+    Parameters
+    ----------
+    labels : dict from float to int
+        Number of documents by label.
+    of : iterable of DataSheet, default=None
+        Sheets whose labels all have a bin; ``None`` takes ``labels``.
+
+    Examples
+    --------
+    >>> label_shares({0.0: 3, 1.0: 1})
+    {'0': 0.75, '1': 0.25}
+    >>> shares = label_shares({i / 100: 1 for i in range(100)})
+    >>> [*shares][:3], shares["0.1 to 0.2"]
+    (['0', '0 to 0.1', '0.1 to 0.2'], 0.1)
+    """
+    sheets = [labels] if of is None else [sheet.labels for sheet in of]
+    distinct = np.array(sorted({label for one in sheets for label in one}))
+    values, counts = np.array([*labels]), np.array([*labels.values()], dtype=np.float64)
+    total = max(counts.sum(), 1.0)
+    if len(distinct) <= _MOST_LABELS:
+        return {f"{label:g}": float(labels.get(label, 0) / total) for label in distinct.tolist()}
+    shares = {"0": labels.get(0.0, 0) / total} if 0 in distinct else {}
+    others = distinct[distinct != 0]
+    edges = np.unique(np.quantile(others, np.linspace(0, 1, 11), method="lower"))
+    if distinct[0] >= 0 and distinct[-1] <= 1:
+        edges = np.arange(11) / 10
+    for low, high in pairwise(edges.tolist()):
+        ends_here = high == edges[-1]
+        within = (values >= low) & ((values <= high) if ends_here else (values < high))
+        share = counts[within & (values != 0)].sum() / total
+        shares[f"{low:g} to {high:g}"] = float(share)
+    return shares
 
 
 def drift(X: Any, reference: Any) -> np.ndarray:

@@ -1,8 +1,8 @@
 """Partial dependence of the score and the rank on one feature.
 
-The **partial dependence** of the score at a value v is the mean score of the documents with the
-feature set to v. That of the rank is the mean rank that a document would have in its query if it
-alone had the value v.
+The **partial dependence** of the score at a value v is the mean score of all documents if the
+feature is set to v. The partial dependence of the rank is the mean rank that a document would have
+in its query if it alone had the value v.
 """
 
 from collections.abc import Sequence

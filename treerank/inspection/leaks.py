@@ -84,10 +84,11 @@ def duplicates(X: Any, qid: Queries = None, reference: Any = None) -> Duplicates
 def single_features(
     X: Any, y: ArrayLike, qid: Queries = None, *, metric: AnyMetric = "ndcg@10"
 ) -> np.ndarray:
-    """Return the metric of a ranking by each feature alone, ascending or descending.
+    """Return the metric of a ranking by each feature alone.
 
-    The better of the two directions counts. A feature that alone ranks about as well as a trained
-    ranker may leak the label, such as clicks that came later.
+    Documents are ranked by ascending and by descending values, and the better of the two counts. A
+    feature that alone ranks about as well as a trained ranker may leak the label: for example, a
+    count of clicks that came later.
 
     Parameters
     ----------

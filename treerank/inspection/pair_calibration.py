@@ -164,7 +164,7 @@ def drawn_pairs(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return ``(i, j)``: rows of random pairs of different labels within queries.
 
-    200,000 pairs are drawn, each in a random order; those of equal labels are dropped.
+    200,000 pairs are drawn, each in a random order; pairs of equal labels are dropped.
 
     Examples
     --------

@@ -147,8 +147,8 @@ def slices(
         Metric of each query, as ``per_query`` of a metric returns it, or the difference of two
         rankers; NaN is ignored.
     columns : dict from str to array-like of shape (n_documents,)
-        Columns to group queries by. Numbers are averaged over the documents of a query; a text is
-        that of the first document of the query.
+        Columns to group queries by. Numbers are averaged over the documents of a query; of a text
+        column, the first document of the query counts.
     qid : array-like of shape (n_documents,)
         Query of each document.
     n_bins : int, default=4
@@ -190,7 +190,7 @@ def _compared(name, text, inside, outside):
     """Return a :class:`Slice` with its unadjusted p-value by Welch's t-test.
 
     ``inside`` and ``outside`` are the values of the queries in the slice and of the others,
-    ``name`` is that of the column, and ``text`` describes its values. Constant values have p = 1.
+    ``name`` is the column's name, and ``text`` describes its values. Constant values have p = 1.
     """
     mean, gap = float(inside.mean()), float(inside.mean() - outside.mean())
     errors = [part.var(ddof=1) / len(part) for part in (inside, outside)]

@@ -1,4 +1,4 @@
-r"""Rank changes: misranked pairs of documents, by the NDCG that swapping them would gain.
+r"""Rank changes: misranked pairs of documents, and how much NDCG swapping them would gain.
 
 If document b has a higher gain than document a but ranks below it, swapping the two would add
 

@@ -23,7 +23,7 @@ from treerank.metrics.base import Metric
 
 #: End of the stem in the name of a metric with ``n_relevant``.
 OF_ALL = "_of_all"
-#: Numbers of relevant documents of so many queries are written out.
+#: Up to this many queries, the numbers of relevant documents are written out.
 _FEW = 5
 
 
@@ -36,12 +36,12 @@ class AllRelevantMetric(Metric):
     Parameters
     ----------
     n_relevant : mapping from query id to int, default=None
-        How many relevant documents there are, by query: all purchases of a user, also those that
-        no retriever found. A ``pandas.Series`` with query ids as its index is one, too. The ideal
-        is that of all these documents, so a query whose candidates hold nothing relevant counts 0
-        and is not left out. A query that has no row at all can't be counted, and one whose rows are
-        all unjudged (NaN) is left out with a warning. ``None`` takes the number among the rows. The
-        name of such a metric ends in ``_of_all``, as ``"recall_of_all@10"``.
+        How many relevant documents each query has: for example, all purchases of a user, including
+        items that no retriever found. It may be a ``pandas.Series`` indexed by query id. The ideal
+        ranking contains all these documents, so a query without relevant candidates counts as 0
+        instead of being excluded. A query that has no row at all cannot be counted, and one whose
+        rows are all unjudged (NaN) is excluded with a warning. ``None`` counts the relevant rows.
+        The name of such a metric ends in ``_of_all``, as in ``"recall_of_all@10"``.
 
     Examples
     --------

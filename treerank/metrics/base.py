@@ -304,7 +304,7 @@ def mean_value(values: np.ndarray, name: str, weight: np.ndarray | None = None) 
 
 
 def exact_sum(values: np.ndarray) -> list[float]:
-    """Return a few floats whose exact sum is that of all values, so that parts can be added later.
+    """Return a few floats with the same exact sum as all values, so that parts can be added later.
 
     Examples
     --------

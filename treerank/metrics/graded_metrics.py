@@ -74,10 +74,11 @@ def discounted_gain(gains: np.ndarray, ends: np.ndarray, k: int, discounts: np.n
 
 @dataclass(frozen=True, kw_only=True)
 class NDCG(AllRelevantMetric):
-    """Normalized discounted cumulative gain; a query has nothing to find if all gains are 0.
+    """Normalized discounted cumulative gain (NDCG).
 
-    With ``n_relevant``, the ideal order also has the relevant documents that are not among the
-    rows: each has the gain of label 1. A row is relevant if its gain is positive.
+    A query without a positive gain has no relevant document. With ``n_relevant``, the ideal order
+    also has the relevant documents that are not among the rows: each has the gain of label 1. A row
+    is relevant if its gain is positive.
 
     All other parameters are as in :class:`~treerank.metrics.all_relevant.AllRelevantMetric`.
 
@@ -127,7 +128,7 @@ class NDCG(AllRelevantMetric):
             )
 
     def gains(self, y: np.ndarray) -> np.ndarray:
-        """Return the gain of each document: that of its label."""
+        """Return the gain of each document's label."""
         return label_gains(y, self.gain)
 
     def ideal(self, gains: np.ndarray, indptr: np.ndarray) -> np.ndarray:
@@ -162,7 +163,7 @@ class NDCG(AllRelevantMetric):
 
     @property
     def _gain_of_missed(self) -> float:
-        """Gain of a relevant document that is not among the rows: that of label 1."""
+        """Gain of a relevant document that is not among the rows: the gain of label 1."""
         if not isinstance(self.gain, str) and len(self.gain) < 2:
             return 0.0
         return float(label_gains(np.ones(1), self.gain)[0])

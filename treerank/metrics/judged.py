@@ -129,8 +129,8 @@ def ndcg_bounds(
     -----
     DCG is linear in the unjudged gains and the ideal DCG is convex in them, so their ratio is
     smallest at a corner: some unjudged documents at the end of the list have the highest gain and
-    the other ones none. It is largest if each unjudged gain is 0, the highest, or that of a judged
-    document, and unjudged gains do not increase down the list.
+    the other ones none. It is largest if each unjudged gain is 0, the highest gain, or the gain of
+    a judged document, and unjudged gains do not increase down the list.
 
     Examples
     --------

@@ -345,8 +345,8 @@ def describe_metrics(
 ) -> str:
     """Return a sentence on the rules by which metrics score, for the note below a table.
 
-    It has the rules of a convention if it is not "treerank", and leaves out settings that names
-    show.
+    It also has the rules of a convention other than "treerank". Settings that are part of a
+    metric's name are not repeated.
 
     Examples
     --------
@@ -405,8 +405,8 @@ class RankingScorer:
     metric : str, Metric or callable, default="ndcg@10"
         See :func:`~treerank.metrics.registry.get_metric`.
     qid : array-like of shape (n_documents,), default=None
-        Query ids, for tools of scikit-learn that pass none and keep the rows as they are, such as
-        ``permutation_importance``.
+        Query ids of the rows, for tools of scikit-learn that pass no ``qid`` and neither select nor
+        reorder the rows, such as ``permutation_importance``.
 
     Examples
     --------

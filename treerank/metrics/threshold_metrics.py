@@ -74,7 +74,7 @@ class Precision(ThresholdMetric):
 
     A query has no relevant document if no label reaches the threshold.
 
-    The divisor is k for a query of fewer documents too, as in trec_eval.
+    The sum is divided by k even if the query has fewer documents, as in trec_eval.
 
     The parameters are as in :class:`~treerank.metrics.threshold_metrics.ThresholdMetric`.
 

@@ -52,7 +52,7 @@ TESTED_VERSIONS = (0, 61), (0, 70)
 def njit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     """Compile a function with ``numba.njit`` and cache its machine code on disk.
 
-    ``options`` are those of ``numba.njit``. Works as a decorator, also without arguments.
+    ``options`` are passed to ``numba.njit``. Works as a decorator, with or without arguments.
 
     Examples
     --------

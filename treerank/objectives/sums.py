@@ -65,7 +65,7 @@ class WeightedSum(Objective):
     def steepness(self) -> float:
         """Factor from a difference of two scores to log odds.
 
-        It is that of the terms with a positive factor, or 1 if these differ.
+        It is the value of the terms with a positive factor, or 1 if these differ.
         """
         counted = zip(self.terms, self.factors, strict=True)
         values = {term.steepness for term, factor in counted if factor > 0}

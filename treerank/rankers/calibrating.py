@@ -21,9 +21,11 @@ class Calibrating(Scoring):
     def calibrate(self, X: Any, y: Any = None, qid: ByRow = None) -> Self:
         """Fit the probabilities of pairs and of relevance to documents that were not trained on.
 
-        ``y`` are labels; documents whose label is NaN are left out. Sets ``calibration_slope_``,
-        and the curves of :meth:`predict_relevance` unless there are more than 32 different labels,
-        with a warning. Another one says if the ranker was trained on the queries.
+        ``y`` are labels; documents whose label is NaN are ignored. This sets
+        ``calibration_slope_``, and the curves of :meth:`predict_relevance`: one for each label, or,
+        for more than 32 different labels from 0 to 1, such as qualities of answers, one for each
+        step of 0.05. For more than 32 labels in another range, such as sales, a warning says that
+        there are no curves. Another warning says if the ranker was trained on these queries.
         """
         hashes: list[np.ndarray] | None = None if self.training_queries_ is None else []
         scores, y, qid = self._read_and_score(X, y, qid, hashes)
@@ -44,8 +46,8 @@ class Calibrating(Scoring):
     def predict_relevance(self, X: Any, at_least: Finite = 1.0) -> np.ndarray:
         """Return the probability that the label of each document is at least ``at_least``.
 
-        It rises with the score, and can be compared over queries. :meth:`calibrate` has to be
-        called before, with queries that were not trained on.
+        It increases with the score, and is comparable across queries. Call :meth:`calibrate` first,
+        with queries that were not trained on.
         """
         return RelevanceScale.of(self).probability(self.predict(X), at_least)
 
@@ -53,7 +55,8 @@ class Calibrating(Scoring):
     def threshold_for(self, precision: Share = 0.8, at_least: Finite = 1.0) -> float:
         """Return the lowest score above which a share ``precision`` of documents is relevant.
 
-        A document is relevant if its label is at least ``at_least``. The share is expected for
+        A document is relevant if its label is at least ``at_least``; a value between two labels
+        that have curves counts as the higher, so the share is not overstated. It is expected for
         documents like the ones that :meth:`calibrate` got.
         """
         return RelevanceScale.of(self).threshold(precision, at_least)

@@ -114,6 +114,8 @@ def _too_steep(derivative, scores):
 
 #: Number of points of a curve, of folds that choose between curves, and largest number of labels.
 _N_POINTS, _N_FOLDS, _MOST_LABELS = 256, 5, 32
+#: Steps of more labels from 0 to 1. A quotient is the double that is next to its decimal.
+_STEPS_OF_SHARES = np.arange(21) / 20
 _RULES = {
     "labels": array("float64", "n_known"),
     "scores": array("float64", "n_points"),
@@ -132,7 +134,7 @@ class RelevanceScale:
     Attributes
     ----------
     labels : ndarray of shape (n_curves + 1,)
-        All labels, in ascending order.
+        All labels, in ascending order; steps of 0.05 of many labels from 0 to 1.
     scores : ndarray of shape (n_points,)
         Scores at which the isotonic fits are stored, in ascending order.
     steps : ndarray of shape (n_curves, n_points)
@@ -166,8 +168,8 @@ class RelevanceScale:
         if scale is None:
             raise ValueError(
                 "calibrate(X, y, qid) must be called before, with queries that were not trained "
-                f"on and at most {_MOST_LABELS} different labels; it was not called, or it got "
-                "more, with a warning."
+                f"on and, unless they are from 0 to 1, at most {_MOST_LABELS} different labels; it "
+                "was not called, or it got more, with a warning."
             )
         return scale
 
@@ -175,9 +177,14 @@ class RelevanceScale:
     def fitted(cls, scores: np.ndarray, y: np.ndarray, groups: QueryGroups) -> Self | None:
         """Fit the curves to scores and labels of documents that were not trained on.
 
-        Return None, with a warning, if there are more than 32 different labels.
+        More than 32 different labels from 0 to 1 are cut to steps of 0.05: never rounded up, so
+        that a label of 0.49 is not "at least 0.5". Return None, with a warning, if there are more
+        different labels of another range.
         """
         labels = np.unique(y)
+        if len(labels) > _MOST_LABELS and labels[0] >= 0 and labels[-1] <= 1:
+            y = _STEPS_OF_SHARES[np.searchsorted(_STEPS_OF_SHARES, y, side="right") - 1]
+            labels = np.unique(y)
         if len(labels) > _MOST_LABELS:
             warn_user(
                 f"y has {len(labels)} different labels, more than {_MOST_LABELS}, so calibrate "
@@ -233,10 +240,10 @@ class RelevanceScale:
         return float(self.scores[np.argmax(above >= precision)])
 
     def _n_curves(self, at_least: float) -> int:
-        """Return the number of curves, those of the labels up to and including ``at_least``.
+        """Return the number of curves: one for each label up to and including ``at_least``.
 
-        Refuses an ``at_least`` that is not above the lowest label, or is above the highest. One
-        between two labels counts as the higher of them.
+        Refuses an ``at_least`` that is not above the lowest label, or is above the highest. A value
+        between two labels counts as the higher one.
         """
         lowest, highest = self.labels[[0, -1]]
         if not lowest < at_least <= highest:

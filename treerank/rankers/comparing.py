@@ -25,18 +25,18 @@ class Comparing(Scoring):
     calibration_slope_: float
 
     def compare(self, X_a: Any, X_b: Any) -> np.ndarray:
-        """Return r(a, b), row by row: positive if a is better, and r(b, a) is its negative.
+        """Return r(a, b), row by row: positive if a is better; r(b, a) is its negative.
 
-        It is ``tau`` of the score of a minus the score of b. One of the two may be a single row.
+        It is ``tau`` of the difference of the two scores. ``X_a`` or ``X_b`` may be a single row.
         """
         scores_a, scores_b = (scores_of(self, X) for X in read_pairs(self, X_a, X_b))
         return self.head_.compare_scores(scores_a, scores_b)
 
     def distance(self, X_a: Any, X_b: Any) -> Any:
-        """Return ``|r(a, b)|``, row by row, a pseudometric: 0 for documents of equal scores.
+        """Return ``|r(a, b)|``, row by row, a pseudometric: 0 for documents with equal scores.
 
-        Of two documents that are arrays of one axis, it returns a number. So ``ranker.distance`` is
-        a ``metric=`` of scikit-learn, for example of ``NearestNeighbors`` and ``DBSCAN``.
+        For two documents that are one-dimensional arrays, it returns a number. So you can pass
+        ``ranker.distance`` as ``metric=`` to scikit-learn's ``NearestNeighbors`` and ``DBSCAN``.
         """
         distance = np.abs(self.compare(X_a, X_b))
         return distance[0] if is_row(X_a) and is_row(X_b) else distance
@@ -58,32 +58,32 @@ class Comparing(Scoring):
     ) -> Any:
         """Return how much each feature contributes to ranking a above b, row by row.
 
-        The parts of a row add up to the score of a minus the score of b. Each part is a Shapley
-        value: the features of b are replaced by the features of a one after the other, and the part
-        is the change of the score at the step of this feature, averaged over orders. Parts are
-        exact for sums of trees and linear models, by
-        :func:`treerank.forests.shapley.margin_parts`. For other rankers, orders are drawn. The
-        parts of (b, a) are the negatives of the parts of (a, b).
+        The contributions in a row add up to the score of a minus the score of b. They are Shapley
+        values: starting from b, one feature after the other takes its value in a, and a feature's
+        contribution is the change of the score at its step, averaged over orders of the features.
+        They are exact for sums of trees and linear models, see
+        :func:`treerank.forests.shapley.margin_parts`; for other rankers, orders are sampled. The
+        contributions for (b, a) are the negatives of the contributions for (a, b).
 
         Parameters
         ----------
         X_a, X_b : array-like, data frame or sparse matrix of shape (n_pairs, n_features)
-            Documents; one of the two may be a single row, also as a series of pandas.
+            Documents; ``X_a`` or ``X_b`` may be a single row, also a pandas series.
         n_orders : int, default=16
-            Number of orders drawn, each walked in both directions. More make the parts more
-            precise.
+            Number of orders drawn, each used in both directions. More orders make the contributions
+            more precise.
         random_state : int, default=0
             Seed of the orders.
         with_errors : bool, default=False
-            Whether to return the standard errors of the parts, too. Exact parts have 0. Errors need
-            ``n_orders`` of at least 2.
+            Whether to return the standard errors of the contributions, too. They are 0 for exact
+            contributions; otherwise ``n_orders`` must be at least 2.
 
         Returns
         -------
         ExplainedMargins of shape (n_pairs, n_features)
-            An array that knows the names of features. ``print`` shows a sentence for each pair;
-            ``by_name()`` returns dicts. With ``with_errors``, a tuple of it and an array of the
-            same shape, the standard errors.
+            An array with the names of the features. ``print`` shows a sentence for each pair;
+            ``by_name()`` returns dicts. With ``with_errors``, a tuple of this array and an array of
+            the standard errors, of the same shape.
         """
         from treerank.rankers.explanation import ExplainedMargins, parts_of
 
@@ -99,14 +99,15 @@ class Comparing(Scoring):
     ) -> np.ndarray:
         """Return how much pairs of features contribute to ranking a above b, row by row.
 
-        Interactions are exact where the parts of :meth:`explain` are; see there for the parameters.
+        Interactions are exact if :meth:`explain` is exact for the ranker; see there for the
+        parameters.
 
         Returns
         -------
         ndarray of shape (n_pairs, n_features, n_features)
             Entry [i, j] off the diagonal is half of the Shapley interaction of features i and j, so
-            each matrix is symmetric. The diagonal holds what a feature contributes alone. Rows add
-            up to the parts of ``explain``.
+            each matrix is symmetric. The diagonal holds what a feature contributes alone. Each row
+            sums to the feature's contribution in ``explain``.
         """
         from treerank.rankers.explanation import interactions_of_pairs
 

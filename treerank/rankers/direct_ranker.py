@@ -79,11 +79,11 @@ def _of_equal_scores(held_out: EvalSet, recorded: dict[str, Any]) -> dict[str, A
 
 
 class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
-    """A feature part fitted to an objective.
+    """Base class of rankers that fit a feature part to an objective.
 
-    Settings of the objective, the head and the feature part are parameters or class attributes,
-    explained at :class:`~treerank.rankers.tree_direct_ranker.TreeDirectRanker`. Settings of pairs
-    that a class does not have take the defaults of
+    A subclass sets the objective, the head and the feature part by parameters or class attributes,
+    which are explained at :class:`~treerank.rankers.tree_direct_ranker.TreeDirectRanker`. Settings
+    of pairs that a class does not have take the defaults of
     :func:`~treerank.objectives.factory.make_objective`. Further attributes are explained at
     :class:`~treerank.rankers.ranker.Ranker`.
 
@@ -154,7 +154,7 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
         return self._of_whole_codes(components, self.columns_)
 
     def expected_components(self, documents: Rows) -> "Components":
-        """Return components of the kind that ``fit`` to such documents gives."""
+        """Return components of the kind that the ranker has after a fit to such documents."""
         components = expected_components_of(make_feature_part(self.feature_part), documents)
         return self._of_whole_codes(components, documents.columns)
 

@@ -73,9 +73,9 @@ class ExplainedMargins(np.ndarray):
         self.names = getattr(other, "names", None)
 
     def by_name(self) -> list[dict[str, float]]:
-        """Return a dict for each pair, from feature name to part, the largest magnitude first.
+        """Return a dict from feature names to contributions for each pair, the largest first.
 
-        Parts of 0 are left out.
+        They are sorted by magnitude, and contributions of 0 are omitted.
         """
         rows, names = np.atleast_2d(np.asarray(self)), self.names or []
         orders = np.argsort(-np.abs(rows), axis=1, kind="stable")

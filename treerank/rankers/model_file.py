@@ -31,8 +31,8 @@ _MOST_FEATURES = 2**16
 def save(ranker: Any, path: str | Path, columns: Mapping[str, str] | None = None) -> None:
     """Write a fitted ranker to one file.
 
-    ``columns`` are those of its training file that were no features, by what they were: "label",
-    "query" and "document". Its "days_since" is the date from which its dates count days.
+    ``columns`` are the names of the training file's columns that were not features, by their role:
+    "label", "query" and "document". Its "days_since" is the date from which dates count days.
     """
     named = {} if columns is None else {_COLUMNS: dict(columns)}
     write_archive(path, saved(ranker) | named)

@@ -67,7 +67,7 @@ from treerank.rankers.scoring import scores_of
 
 
 class Ranker(Scored):
-    """An estimator of scores of documents, with the rankings and comparisons that follow from them.
+    """Base class of rankers: scores of documents, and the rankings and comparisons based on them.
 
     A subclass has two methods. ``_learn(data, held_out, seed)`` learns from ``data``, a
     :class:`~treerank.documents.training_set.TrainingSet`. ``held_out`` is ``None`` or a
@@ -80,8 +80,8 @@ class Ranker(Scored):
     which it starts, whose categories keep their codes in ``fit``.
 
     A subclass may have the parameters below, and ``tau`` and ``clicks``, which are explained at
-    :class:`~treerank.rankers.tree_direct_ranker.TreeDirectRanker`. Without them, the defaults hold,
-    but the seed is 0: all fits to the same rows are equal.
+    :class:`~treerank.rankers.tree_direct_ranker.TreeDirectRanker`. If it lacks them, the defaults
+    apply, except that the seed is 0, so all fits to the same rows are equal.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ class Ranker(Scored):
     Attributes
     ----------
     head_ : AntisymmetricHead
-        Compares two documents.
+        The head, which compares two documents.
     calibration_slope_ : float
         Factor from a difference of scores to the log odds of a pair: fitted to the ``eval_set``,
         if there is one, or by ``calibrate``; otherwise the slope of the loss, or 1.
@@ -103,10 +103,11 @@ class Ranker(Scored):
         if ``fit`` got positions. It is NaN for positions without documents. The array has
         ``plot()``.
     training_queries_ : TrainingQueries or None
-        Hashes of the ids and of the documents of the queries of ``fit``, 20 bytes a query for at
-        most 65,536 queries. ``score`` warns by them. None if ``fit`` got clicks.
+        Hashes of the ids and of the documents of the training queries, 20 bytes a query for at
+        most 65,536 queries. They let ``score`` warn of training queries. None if ``fit`` got
+        clicks.
     columns_ : Columns
-        Names of the columns, and the categories of those that hold any.
+        Names of the columns, and the categories of categorical columns.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of str
@@ -161,49 +162,53 @@ class Ranker(Scored):
         Parameters
         ----------
         X : array-like, data frame or sparse matrix of shape (n_documents, n_features)
-            Features of the documents. Missing values are NaN. Columns of text or categories are
-            coded. A sparse matrix stays sparse if the ranker reads sparse matrices, and is refused
-            otherwise. :class:`~treerank.documents.ranking_data.Batches` are more rows than fit into
-            memory; scores and ranks are in their order. What a reader of files returns unpacks, as
-            in ``fit(*read_parquet(path))``; what :func:`~treerank.clicks.count_data` returns is
-            taken, too, instead of ``y``, ``qid``, ``sample_weight`` and ``position``.
+            Features of the documents. Missing values are NaN. Text and categorical columns are
+            encoded. A sparse matrix stays sparse if the ranker reads sparse matrices, and is
+            refused otherwise. If the rows do not fit into memory, pass
+            :class:`~treerank.documents.ranking_data.Batches`; scores and ranks are in their order.
+            The result of a file reader can be unpacked, as in ``fit(*read_parquet(path))``. The
+            result of :func:`~treerank.clicks.count_data` replaces ``X``, ``y``, ``qid``,
+            ``sample_weight`` and ``position``.
         y : array-like of shape (n_documents,), several labels, or str
-            Relevance; higher is better. NaN marks documents without a judgment, which are left out
-            here, in ``eval_set`` and by metrics; ``np.nan_to_num(y)`` makes 0 of them. Several
-            labels, each with its own gaps, are an array of shape (n_documents, n_labels) or a
-            mapping from names to columns. Rankers with the parameter ``label_weights`` take them.
-            Text is the name of a column of ``X``.
+            Relevance; higher is better. NaN marks unjudged documents, which are ignored here, in
+            ``eval_set`` and by metrics; ``np.nan_to_num(y)`` treats them as not relevant. Several
+            labels, each with its own missing values, are an array of shape (n_documents, n_labels)
+            or a mapping from names to columns; rankers with the parameter ``label_weights`` take
+            them. A str is the name of a column of ``X``.
         qid : array-like of shape (n_documents,) or str, default=None
-            Query of each document, of any dtype and in any order. Text is the name of a column of
+            Query of each document, of any dtype and in any order. A str is the name of a column of
             ``X``. ``None`` means that all documents belong to one query.
         sample_weight : array-like of shape (n_documents,), default=None
             Weight of each document. The weight of a pair is the product of its two weights. Rows
-            of weight 0 are left out. In the loss, a document of weight 2 counts as two copies of
-            it. Elsewhere it is one row: it has one rank where pairs are weighed by ranks, as with
-            ``weight="ndcg"``, and counts once among the documents that a leaf must have.
+            with weight 0 are ignored. In the loss, a document with weight 2 counts as two copies.
+            Elsewhere it is one row: it has one rank if pairs are weighted by ranks, as with
+            ``weight="ndcg"``, and counts once towards the minimum number of documents in a leaf.
         query_weight : array-like of shape (n_documents,), default=None
             Weight of the query of each row, the same in all rows of a query.
         given_pairs : array-like of shape (n_pairs, 2 to 4), default=None
             Your own pairs, instead of the parameter ``pairs``. The columns are row i, row j, the
-            weight of the pair and the probability that i is to stand above j. The last two may be
-            left out, and are then 1.
+            weight of the pair and the probability that i should rank above j. The last two columns
+            may be omitted; they default to 1.
         position : array-like of shape (n_documents,) or str, default=None
             Position at which each document was shown, from 1. Then ``y`` are clicks, 0 or 1, and a
-            row is an impression, or as many as its ``sample_weight`` says. Rows of a query with
-            equal features are one document. Text is the name of a column of ``X``. ``eval_set`` and
-            ``score`` need labels: metrics of clicks prefer the ranking that was shown.
+            row is an impression, or as many impressions as its ``sample_weight`` says. Rows of a
+            query with equal features are one document. A str is the name of a column of ``X``.
+            ``eval_set`` and ``score`` need relevance labels: metrics on clicks favor the ranking
+            that was shown.
         eval_set : tuple (X, y) or (X, y, qid), list of them, or float, default=None
-            Documents for early stopping and calibration, which are not trained on. Of several,
+            Validation set for early stopping and calibration, which is not trained on. Of several,
             the first decides; the metrics of the others are recorded in ``evals_result_``. A number
-            such as 0.2 holds out this share of the queries, drawn by ``random_state`` and by their
-            content, and learns from the rest; ``given_pairs`` are then those among the rest.
+            such as 0.2 holds out this share of the queries, which depends on ``random_state`` and
+            on their content, and trains on the rest; ``given_pairs`` among the held-out rows are
+            then ignored.
         eval_metric : str, Metric or list of them, default=None
-            Metrics to record on each ``eval_set``, of which higher is better; the first decides.
-            None is ``metric``.
+            Metrics to record on each ``eval_set``; higher is better. The first one decides when to
+            stop. None is ``metric``.
         callbacks : sequence of callables, default=()
             Each is called as ``callback(n_done, n_total, values)`` after every iteration, with the
-            last values of the metrics on the ``eval_set`` by name. The fit ends if one returns
-            true. Stages go on with the next part, and an ensemble keeps whole fits of its parts.
+            latest values of the metrics on the ``eval_set`` by name. The fit ends if one returns
+            True. Stages then go on with the next part, and an ensemble keeps the parts whose fits
+            are complete.
 
         Returns
         -------
@@ -399,8 +404,8 @@ class Ranker(Scored):
     def _learn(self, data: TrainingSet, held_out: EvalSet | None, seed: int) -> None:
         """Learn from the documents ``data.documents`` with the labels ``data.y``.
 
-        ``held_out`` are the documents for early stopping, or None; ``seed`` is that of all random
-        numbers.
+        ``held_out`` are the documents for early stopping, or None; ``seed`` is the seed of all
+        random numbers.
         """
         raise NotImplementedError
 

@@ -79,7 +79,7 @@ class Scoring(BaseEstimator):
     def rank(self, X: Any, qid: ByRow = None) -> np.ndarray:
         """Return the rank of each document within its query; 1 is the best.
 
-        Of equal scores, the earlier row has the better rank.
+        If scores are equal, the earlier row has the better rank.
         """
         groups, best_first = self._lists(X, qid)
         ranks = np.empty(len(best_first), dtype=np.int64)
@@ -91,8 +91,8 @@ class Scoring(BaseEstimator):
         """Return the rows of the ``k`` best documents of each query, best first.
 
         The result is one array for all queries, in ascending order of their ids: ``X[top]`` and
-        ``qid[top]`` are the documents and their queries. Queries with fewer documents have all of
-        them in the result.
+        ``qid[top]`` are the documents and their queries. For queries with fewer documents, it has
+        all of them.
         """
         groups, best_first = self._lists(X, qid)
         return best_first[groups.positions < k]
@@ -103,14 +103,15 @@ class Scoring(BaseEstimator):
     ) -> float:
         """Return the mean of ``metric`` over the queries for which it is defined.
 
-        A query without a relevant document, for instance, has no NDCG. With ``sample_weight``, a
-        query counts by the mean weight of its judged documents.
+        For instance, NDCG is not defined for a query without a relevant document. With
+        ``sample_weight``, each query is weighted by the mean weight of its judged documents.
 
-        Warns of queries of which other documents were trained on, as where ``KFold`` has cut them;
-        :class:`~treerank.QueryKFold` keeps them whole. Ids that are text count as those of the same
-        query, also where a search comes back at another time and nothing is wrong: the warning
-        names both cases. Numbers, which many files count from 0, count as the same query only
-        where the rows look as if they were split. Scoring the training set itself does not warn.
+        Warns if other documents of the same queries were trained on, for instance because ``KFold``
+        has cut queries in two; :class:`~treerank.QueryKFold` keeps them whole. Equal ids that are
+        text count as the same query, even if the same search came back at another time and nothing
+        is wrong: the warning names both cases. Numbers, which many files count from 0, count as the
+        same query only if the rows look as if they were split. Scoring the training set itself does
+        not warn.
         """
         hashes: list[np.ndarray] | None = None if self.training_queries_ is None else []
         scores, y, qid = self._read_and_score(X, y, qid, hashes)
@@ -275,8 +276,8 @@ def warn_of_one_query(
     """Warn that documents without ``qid`` are one query, if ``fit`` had several.
 
     ``where`` is a text that the message inserts after "qid is None". ``serves`` is for methods that
-    rank documents without labels, often those of a single query: these warn only of at least
-    ``MANY`` documents, more than most lists of candidates have.
+    rank documents without labels, often of a single query: they warn only for at least ``MANY``
+    documents, more than most lists of candidates have.
     """
     if qid is not None or n_documents <= 1 or not ranker._had_queries:
         return

@@ -35,53 +35,55 @@ class TreeDirectRanker(DirectRanker):
     A feature part f maps a document to numbers, and a head compares two documents by
     r(a, b) = tau(<w, f(a) - f(b)>). For every f this comparison is antisymmetric, total and
     transitive, so it sorts documents: by their scores <w, f(x)>. The feature part is fitted to an
-    objective. This is a sum over pairs of documents of a pair loss times a pair weight, or
-    another loss, such as a listwise one.
+    objective: a sum over pairs of documents of a pair loss times a pair weight, or another loss,
+    such as a listwise one.
 
     Rows may come in any order and queries may have any names: the model is the same, bit for bit.
 
-    ``metric`` and the attributes are explained at :class:`~treerank.rankers.ranker.Ranker` and at
-    :class:`~treerank.rankers.direct_ranker.DirectRanker`.
+    The attributes are explained at :class:`~treerank.rankers.ranker.Ranker` and at
+    :class:`~treerank.rankers.direct_ranker.DirectRanker`: ``feature_part_``, ``evals_result_``,
+    ``best_iteration_``, ``calibration_slope_``, ``propensities_``, ``feature_names_in_``, and more.
 
     Parameters
     ----------
     feature_part : str, feature part or list of them, default="auto"
-        Function from documents to numbers. "auto" is "lightgbm", boosted trees, except for few
-        judged queries, see Notes. One of "lightgbm", "xgboost", "histogram",
-        "streaming", "linear", "ensemble", "stages", "mlp", "polynomial" and
-        "soft_trees", or an instance with its own parameters, such as
-        ``LightGBMTrees(n_estimators=500)``, of which a copy is fitted. Or a model of your
+        The model f, a function from documents to numbers. "auto" is "lightgbm", boosted trees, with
+        a second sum of trees if there are few judged queries, see Notes. Other names are "xgboost",
+        "histogram", "streaming", "linear", "ensemble", "stages", "mlp", "polynomial" and
+        "soft_trees". To set its parameters, pass an instance, such as
+        ``LightGBMTrees(n_estimators=500)``; a copy of it is fitted. It may also be a model of your
         own: a transformer of scikit-learn, :class:`~treerank.feature_parts.NewtonBoosting` of a
         regressor, :class:`~treerank.feature_parts.TorchModule`, or any object with
         ``fit(X, objective, validation=None)`` and ``transform(X)``. A list is an
-        :class:`~treerank.feature_parts.ensemble.Ensemble` of the parts in it. For the
-        best ranker see :meth:`best`.
+        :class:`~treerank.feature_parts.ensemble.Ensemble` of the parts in it. For the most accurate
+        ranker see :meth:`best`.
     loss : str or object, default="logistic"
-        Loss of a ranking. A pair loss: "logistic", "half_squared", "half_squared_tanh",
+        Loss to minimize. A pair loss is "logistic", "half_squared", "half_squared_tanh",
         "squared_sigmoid", "hinge", "squared_hinge", "exponential", "fidelity", or your own
-        function of the margin, see :mod:`treerank.objectives.pairs.losses`. Or a loss without
-        pairs: "listnet", "listmle", "xendcg", "approx_ndcg", "half_squared_error", or an object
-        with a method ``bind``, see :func:`~treerank.objectives.factory.make_objective`. The
-        parameters from ``weight`` to ``query_normalization``, but ``tau``, are for pair losses.
+        function of the margin, see :mod:`treerank.objectives.pairs.losses`. A loss without pairs is
+        "listnet", "listmle", "xendcg", "approx_ndcg", "half_squared_error", or an object with a
+        method ``bind``, see :func:`~treerank.objectives.factory.make_objective`. The parameters
+        from ``weight`` to ``query_normalization``, except ``tau``, are for pair losses.
     weight : str, PairWeight or None, default="auto"
         Weight of a pair: "uniform", "query", "label", "label_gap", "ndcg", "map", "mrr", "err" or
         your own, see :mod:`treerank.objectives.pairs.weights`. "auto" is "ndcg" for pair losses and
         None for other losses. None is "uniform".
     pairs : str, Pairs or None, default="all"
-        Pairs of documents that count: "all" with different labels, "adjacent", "balanced",
-        "top_10", "with_ties" or your own :class:`~treerank.objectives.Pairs`. None is "all".
+        Pairs of documents that enter the loss: "all" pairs with different labels, "adjacent",
+        "balanced", "top_10", "with_ties" or your own :class:`~treerank.objectives.Pairs`. None is
+        "all".
     tau : {"identity", "tanh", "softsign", "arctan"}, default="identity"
-        Function of the difference of two scores in ``compare`` and ``distance``. It changes no
-        ranking.
+        Function of the difference of two scores in ``compare`` and ``distance``. It does not change
+        any ranking.
     sigma : float, default=1.0
         Scale of the scores in a pair loss: the margin of two documents is sigma times the
         difference of their scores.
     k : int, default=None
-        Rank at which the metric behind ``weight`` is cut off; None counts whole lists.
+        Cutoff rank of the metric in ``weight``, such as 10 for NDCG@10; None counts whole lists.
     gain : {"exponential", "linear"} or array-like, default="exponential"
-        Gain of a label for the weights "ndcg" and "err": 2^y - 1, y, or one number per label. A
-        metric given by name, such as "ndcg@10", has this gain, too, in ``score`` and early
-        stopping; one that is an object or names its gain keeps its own.
+        Gain of a label for the weights "ndcg" and "err": 2^y - 1, y, or one number per label. In
+        ``score`` and early stopping, a metric given by name, such as "ndcg@10", also uses this
+        gain; a metric that is an object or names its gain keeps its own.
     threshold : float, default=1.0
         Smallest label that is relevant for the weights "map" and "mrr", and for metrics given by
         name, such as "map", in ``score`` and early stopping.
@@ -90,11 +92,14 @@ class TreeDirectRanker(DirectRanker):
         every tree. "auto" is 1.0 for pair losses and 0.0, which is no noise, for other losses.
         It acts as regularization and costs time. Choose it by validation.
     query_normalization : {None, "equal", "log"}, default=None
-        None does not change the pair weights; "equal" scales the pair weights of each query to the
-        same sum, "log" to log2(1 + their sum).
+        None does not change the pair weights; "equal" scales them so that each query has the same
+        sum of weights, and "log" so that the sum becomes log2(1 + sum).
     label_weights : dict from str to float, default=None
         Weight of each label in the objective, in ``score`` and in early stopping, if ``y`` has
         several labels. It is 1 for labels that are not named.
+    metric : str or Metric, default="ndcg@10"
+        Metric that ``score`` computes and early stopping watches on the ``eval_set``: a name, or a
+        function ``f(y, scores, qid) -> float`` of your own. Higher is better: negate a loss.
     head_alpha : float, default=10.0
         Strength of the L2 penalty on the weight w of the head, if the feature part has several
         outputs. See :func:`treerank.feature_parts.head_fitting.fit_head`.
@@ -111,14 +116,14 @@ class TreeDirectRanker(DirectRanker):
 
     Notes
     -----
-    With 25 to 100 judged queries, ``feature_part="auto"`` fits a second sum of trees, to the labels
+    With 25 to 100 judged queries, ``feature_part="auto"`` fits a second sum of trees to the labels
     by squared error, and adds it with half the weight: ``feature_part_`` is then an
-    :class:`~treerank.feature_parts.ensemble.Ensemble`. This ranks better there and takes twice the
-    time. It applies to the defaults of ``loss``, ``weight``, ``pairs`` and ``gain``, and to fits
-    with a single label and without ``eval_set``, ``given_pairs``, ``position`` and ``warm_start``;
-    any other fit is that of "lightgbm". A feature part that you choose is never changed. As for
-    any ensemble, ``callbacks`` of ``fit`` are called after whole fits, so here once and at the end:
-    choose "lightgbm" to stop a fit by a callback.
+    :class:`~treerank.feature_parts.ensemble.Ensemble`. This ranks better and takes twice as long.
+    It applies to the defaults of ``loss``, ``weight``, ``pairs`` and ``gain``, and to fits with a
+    single label and without ``eval_set``, ``given_pairs``, ``position`` and ``warm_start``; any
+    other fit is the same as with "lightgbm". A feature part that you choose is never changed.
+    As for any ensemble, ``callbacks`` of ``fit`` are called after whole fits, which here means
+    once, at the end: choose "lightgbm" to stop a fit by a callback.
 
     References
     ----------
@@ -162,20 +167,22 @@ class TreeDirectRanker(DirectRanker):
         """Return an unfitted ensemble: more accurate on most data sets, and slower to fit.
 
         A fit takes 3 to 9 times the processor time of the default's on the data sets of the
-        manual's page of evidence. Its feature part is an ensemble of trees fitted to the loss of
-        the ranker, of trees fitted to the labels by squared error, each with three seeds, and of a
-        linear model. The weight of each kind is chosen on left-out queries from 500 queries on, and
-        fixed for fewer; the sizes of trees are chosen from the data, as by default. So pass all
-        judged queries to ``fit``: an ``eval_set`` only calibrates the slope of pair probabilities.
-        :func:`treerank.export` writes it in the formats for trees with a linear model: "c",
-        "javascript", "json", "onnx", "python", "sql" and "vespa-expression".
+        manual's evidence page. The feature part is an ensemble of trees fitted to the loss of the
+        ranker and trees fitted to the labels by squared error, each with three seeds, and a linear
+        model. With at least 500 queries, the weights of these three kinds are chosen on held-out
+        queries; with fewer, they are fixed. The sizes of the trees are chosen from the data, as in
+        the default. So pass all judged queries to ``fit``: an ``eval_set`` only calibrates the
+        slope of pair probabilities. :func:`treerank.export` writes the ensemble in the formats for
+        trees with a linear model: "c", "javascript", "json", "onnx", "python", "sql" and
+        "vespa-expression".
 
         Parameters
         ----------
         time : float, default=None
             Seconds for all fits, at least one of each kind; see
             :class:`~treerank.feature_parts.ensemble.Ensemble`. Fits for which there is no time are
-            left out; ``feature_part_.n_left_out_`` counts them. The model depends on the clock.
+            skipped; ``feature_part_.n_left_out_`` counts them. The model then depends on the speed
+            of the machine.
         **settings
             Parameters of the ranker other than ``feature_part``.
 

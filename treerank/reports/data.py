@@ -3,14 +3,14 @@
 import numpy as np
 
 from treerank.documents.columns import BEHAVIOR_NAMES
-from treerank.inspection.data_sheets import DataSheet, data_sheet, drift
+from treerank.inspection.data_sheets import DataSheet, data_sheet, drift, label_shares
 from treerank.inspection.leaks import duplicates, single_features
 from treerank.reports.page import Markup, Section, joined
 from treerank.reports.subject import Subject, counted
 from treerank.reports.tables import paragraphs, side_by_side, table
 
-#: Numbers of features, of labels and of documents that are named.
-_MOST_FEATURES, _MOST_LABELS, _MOST_NAMES = 10, 20, 10
+#: Numbers of features and of documents that are named.
+_MOST_FEATURES, _MOST_NAMES = 10, 10
 #: Documents that single features rank.
 _N_DOCUMENTS = 20_000
 #: Hints: least share of documents in training, distance of a feature, and share of the metric.
@@ -49,15 +49,10 @@ def _sizes(sheets: dict[str, DataSheet]) -> Markup:
     return table("Sizes", ["", *sheets], rows)
 
 
-def _labels(sheets: dict[str, DataSheet]) -> Markup:
-    labels = sorted({label for sheet in sheets.values() for label in sheet.labels})
-    rows = [
-        [f"{label:g}"]
-        + [f"{100 * s.labels.get(label, 0) / s.n_documents:.1f} %" for s in sheets.values()]
-        for label in labels[:_MOST_LABELS]
-    ]
-    note = "" if len(labels) <= _MOST_LABELS else f", the lowest {_MOST_LABELS} of {len(labels):,}"
-    return table(f"Shares of labels{note}", ["label", *sheets], rows)
+def _labels(judged: dict[str, DataSheet]) -> Markup:
+    shares = [label_shares(sheet.labels, of=judged.values()) for sheet in judged.values()]
+    rows = [[label, *(f"{100 * s[label]:.1f} %" for s in shares)] for label in shares[0]]
+    return table("Shares of labels", ["label", *judged], rows)
 
 
 def _duplicates(subject: Subject, hints: list[str]) -> Markup:

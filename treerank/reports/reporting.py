@@ -18,19 +18,21 @@ from treerank.checks import (
     check_instance,
     check_sequence,
     naming,
+    quote,
     refuse_masked,
 )
 from treerank.documents.canonical_order import row_hashes
 from treerank.documents.columns import taken_rows
 from treerank.documents.eval_set import check_eval_set, read_eval_set
 from treerank.documents.features import check_features
+from treerank.documents.gains import are_shares
 from treerank.documents.labels import check_labels
 from treerank.documents.queries import QueryGroups
 from treerank.documents.reading import take_columns
 from treerank.documents.training_queries import warn_of_seen_queries
 from treerank.files.replaced import replaced_file
 from treerank.metrics.judged import judged_share, warn_of_unjudged
-from treerank.metrics.registry import Metrics, as_metrics
+from treerank.metrics.registry import Metrics, as_metrics, metric_with
 from treerank.parameters import Count, Whole, check_arguments
 from treerank.rankers.column_ranker import score_below
 from treerank.rankers.ranker import Ranker
@@ -93,9 +95,9 @@ def report(
     n_examples: Count = 20,
     random_state: Whole = 0,
 ) -> Report:
-    """Return a page that shows how good a ranker is, where it fails, and why.
+    """Return an HTML page that shows how good a ranker is, where it fails, and why.
 
-    The page is one file: it loads nothing, so it can be opened anywhere and passed on. It names
+    The page is one file that loads nothing, so you can open it anywhere and pass it on. It names
     queries and shows values of documents, so it is as confidential as the data.
 
     Parameters
@@ -103,15 +105,17 @@ def report(
     ranker : Ranker
         A fitted ranker.
     X, y, qid
-        Documents that it was not fitted to, as in ``fit``, with a single label. Those that nobody
-        has judged are left out.
+        Documents that it was not fitted to, as in ``fit``, with a single label. Unjudged documents
+        (NaN) are ignored.
     baseline : Ranker, array-like of shape (n_documents,) or str, default=None
-        Ranker to compare with, or its scores. Text is the name of a column of ``X``.
+        Ranker to compare with, or its scores. A str is the name of a column of ``X``.
     train : tuple (X, y) or (X, y, qid), default=None
-        Training data, to look for drift and for documents that are in both.
+        Training data, to look for drift, and for test documents that were trained on.
     metrics : str or Metric, or sequence of them, default=()
-        The first decides which queries are worst. By default the metric of the ranker, MAP and
-        MRR.
+        Metrics to show; the first decides which queries are worst. By default the metric of the
+        ranker, MAP and MRR. If the labels are fractions from 0 to 1, MAP and MRR count a label of
+        at least 0.5 as relevant, unless the ``threshold`` of the ranker says otherwise. Metrics
+        without a value for any query are omitted.
     document_names : array-like of shape (n_documents,), default=None
         Names of the documents; ``None`` numbers the rows from 0.
     texts : dict from str to str, default=None
@@ -122,11 +126,11 @@ def report(
     title : str, default="Ranking report"
         Title of the page.
     about : dict from str to str, default=None
-        Lines to add to the section on what was compared, such as names of files.
+        Entries to add to the section on what was compared, such as names of files.
     n_examples : int, default=20
-        Number of bad queries whose documents are shown and explained.
+        Number of the worst queries whose documents are shown and explained.
     random_state : int, default=0
-        Seed of everything drawn. The same arguments give the same page.
+        Seed of all random numbers. The same arguments give the same page.
 
     Examples
     --------
@@ -138,8 +142,7 @@ def report(
     """
     check_is_fitted(ranker)
     with naming("metrics"):
-        named = as_metrics(metrics) or dict.fromkeys([ranker.metric, "map", "mrr"])
-        chosen = [metric_of(ranker, metric) for metric in named]
+        chosen = [metric_of(ranker, metric) for metric in as_metrics(metrics)]
     documents, (y, qid) = take_columns(X, y=y, qid=qid)
     features = check_features(ranker, documents)
     n = features.shape[0]
@@ -168,6 +171,11 @@ def report(
     groups = QueryGroups.from_qid(qid, len(y))
     if not groups.with_two_labels(y).any():
         raise ValueError("y must have two different labels in some query of qid; got none.")
+    measured, unmeasured = _measured(chosen or _default_metrics(ranker, y), y, scores, groups)
+    if unmeasured:
+        about["Metrics without a value"] = (
+            f"{', '.join(unmeasured)}: no query has a document that is relevant to them."
+        )
     query_ids = _query_names(qid, groups)
     subject = Subject(
         ranker=ranker,
@@ -178,7 +186,7 @@ def report(
         query_ids=query_ids,
         query_names=_with_texts(query_ids, texts),
         document_names=_with_texts(names, texts),
-        metrics=chosen,
+        metrics=measured,
         scores=scores,
         baseline=against,
         train=_training_data(ranker, train),
@@ -190,6 +198,32 @@ def report(
     )
     sections = [section for make in SECTIONS if (section := make(subject)) is not None]
     return Report(page(title, _lead(subject), sections))
+
+
+def _default_metrics(ranker, y):
+    """Return the metric of a ranker, MAP and MRR, for judged labels ``y``."""
+    threshold = getattr(ranker, "threshold", 1)
+    settings = {"threshold": 0.5 if threshold == 1 and are_shares(y) else threshold}
+    beside = [metric_with(name, settings) for name in ("map", "mrr")]
+    by_name = {metric.name: metric for metric in [metric_of(ranker), *beside]}
+    return [*by_name.values()]
+
+
+def _measured(metrics, y, scores, groups):
+    """Return ``(measured, unmeasured)``: the metrics that some query has a value of, other names.
+
+    Refuses metrics none of which has a value.
+    """
+    has_value = [not np.isnan(m.per_query(y, scores, groups)).all() for m in metrics]
+    measured = [metric for metric, has in zip(metrics, has_value, strict=True) if has]
+    unmeasured = [metric.name for metric, has in zip(metrics, has_value, strict=True) if not has]
+    if not measured:
+        advice = "such as metrics=['ndcg@10', 'map(threshold=0.5)']"
+        raise ValueError(
+            f"metrics must have a value for some query; {quote(unmeasured)} have none, since no "
+            f"document is relevant to them. Name others, {advice}."
+        )
+    return measured, unmeasured
 
 
 def _taken(values, rows):

@@ -10,7 +10,7 @@ from treerank.reports.subject import Subject, counted
 from treerank.reports.tables import folded, paragraphs
 from treerank.statistics.paired import SIGNIFICANT, format_p
 
-#: Number of slices that are shown though nobody asked for them, and of others that are not folded.
+#: Number of automatic slices that are shown, and of other slices that are not folded.
 _MOST = 12
 _NOTE = (
     "Queries are divided by the mean of each feature over their documents, by their size, by the "
@@ -43,7 +43,7 @@ class _Kind:
         return self.p_value <= SIGNIFICANT
 
     def cells(self, compared: bool) -> list[Any]:
-        """Return the cells of the row; ``compared`` adds those of the gain over the baseline."""
+        """Return the cells of the row; ``compared`` adds cells for the gain over the baseline."""
         one = self.by_value
         row: list[Any] = [f"{one.column}: {one.values}"]
         for part in (one, self.by_gap) if compared else (one,):

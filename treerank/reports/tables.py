@@ -73,7 +73,7 @@ def figures(items: Iterable[Sequence[str]]) -> Markup:
 def side_by_side(*content: Any, flowing: bool = False) -> Markup:
     """Return pieces of content side by side where the page is wide enough; empty ones are left out.
 
-    They form a grid of rows; with ``flowing`` each fills the next free place of a column.
+    They form a grid of rows; with ``flowing`` each fills the next free slot of a column.
 
     Examples
     --------

@@ -143,7 +143,7 @@ def normalized_by_query(
 ) -> np.ndarray:
     """Return scores normalized within each query; NaN, a document that was not found, becomes 0.
 
-    ``method`` is a name of ``NORMALIZATIONS``; with ``engine``, it is that of the engine. By
+    ``method`` is a name of ``NORMALIZATIONS``, computed as ``engine`` does if there is one. With
     "z_score", documents that were not found get the lowest value of the query.
 
     Examples

@@ -180,7 +180,7 @@ def _repeated(answer: Any) -> str:
 
 
 def _feature_set(features: Any) -> dict[str, float] | None:
-    """Return the names of a feature set with their defaults, which sparse logs leave out; or None.
+    """Return the features of a set with their defaults, which sparse logs omit; or None.
 
     ``features`` are names, whose default is 0, or the path of a JSON file of a feature set.
     """
@@ -207,7 +207,7 @@ def _feature_set(features: Any) -> dict[str, float] | None:
 def _matrix(rows: list[LoggedDocument], defaults: dict[str, float] | None, prefix: str) -> pa.Table:
     """Return the features of logged documents as a table; ``prefix`` begins messages.
 
-    ``defaults`` are those of the feature set by name; None takes all names in the log. Refuses a
+    ``defaults`` are the feature set's defaults by name; None takes all names in the log. Refuses a
     document with other features.
     """
     if defaults is None:

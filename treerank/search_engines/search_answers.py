@@ -54,7 +54,7 @@ def logged_documents(
     answer : mapping
         The response, as parsed JSON.
     entry : str or None
-        Name of the log, if documents have several.
+        Name of the log, needed if documents have several.
     document : str or None
         Field with the document's id; None is the engine's own id.
     names : sequence of str or None
@@ -66,7 +66,7 @@ def logged_documents(
     body = answer if kind is None else answer[kind]
     error = body.get("errors", body.get("error"))  # of Vespa, and of the other engines
     if error is not None and "children" not in body:
-        raise ValueError(f"a response must be that of a search; got {quote(error)}.")
+        raise ValueError(f"a response must be the result of a search; got {quote(error)}.")
     if kind is not None:
         yield from _ENGINES[kind][1](body, entry, document)
     else:

@@ -7,8 +7,8 @@ by people's labels and :math:`f_i` the one by the LLM's. The estimate comes from
           \hat\lambda = \frac{\mathrm{Cov}_n(y, f)}{\mathrm{Var}_n(f)}
 
 which is unbiased for a large n however wrong the LLM is: its errors are measured on the n queries,
-and subtracted. With a slope of 1 it is the estimate of Angelopoulos et al. (2023), with the best
-slope that of PPI++ and of double sampling (Cochran, 1977). The variance is
+and subtracted. With a slope of 1 it is the estimate of Angelopoulos et al. (2023), and with the
+best slope it is the estimate of PPI++ and of double sampling (Cochran, 1977). The variance is
 
 .. math:: \widehat{\mathrm{Var}} = \Big(1 - \frac nN\Big) \frac{1}{n (n - 1)}
           \sum_i \Big(\frac{e_i}{1 - h_i}\Big)^2 + \frac{s_y^2}{N}
@@ -106,7 +106,7 @@ ones (correlation 0.63)
         )
 
     def test(self) -> PairedResult:
-        """Return the two-sided t-test of whether the mean is 0, such as that of a difference."""
+        """Return the two-sided t-test of whether the mean, such as a mean difference, is 0."""
         mean, error = self.interval.estimate, self.standard_error
         statistic = mean / error if error > 0 else np.copysign(np.inf, mean) if mean else 0.0
         p_value = 2 * stats.t.sf(abs(statistic), self.n_human - 2)
@@ -331,13 +331,13 @@ def _are_whole_queries(human: ArrayLike, judged: ArrayLike | None, qid: ByRow) -
 
 
 def _design_effect(f: np.ndarray, groups: QueryGroups, correlation: float) -> float:
-    """Return the variance of a mean if whole queries are sampled, over that if documents are.
+    """Return how many times larger a mean's variance is if whole queries are sampled.
 
     It is 1 + (m - 1) r for m documents per query with the intraclass correlation r. ``f`` are the
-    LLM's grades of documents and ``correlation`` that of the LLM's and people's grades. The LLM's
-    errors make its grades less alike than people's: if errors of different documents are
-    independent, people's r is the LLM's r divided by the squared correlation. The result lies
-    between 1 and the ratio for r = 1, which it is if either has no variance.
+    LLM's grades of documents, and ``correlation`` is the correlation of the LLM's and the human
+    grades. The LLM's errors make its grades less alike than human grades: if errors of different
+    documents are independent, the human r is the LLM's r divided by the squared correlation. The
+    result lies between 1 and the ratio for r = 1, which it equals if either has no variance.
     """
     sizes = np.bincount(groups.codes, minlength=groups.n_queries)
     largest = float((sizes**2).sum() / sizes.sum())

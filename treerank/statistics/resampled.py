@@ -58,16 +58,16 @@ class Interval(Shown):
 
 #: Share of samples in which the number of queries of :func:`queries_needed` shows a difference.
 POWER = 0.8
-#: Largest number of queries needed that is told; more says that almost no difference was observed.
+#: Largest number of needed queries that is printed; more means that almost no difference was seen.
 _MOST_NEEDED = 10_000
 
 
 def queries_needed(interval: Interval, n_queries: float) -> float:
-    """Return about how many queries a test needs to find a difference of the size observed.
+    """Return about how many queries a test needs to detect a difference of the observed size.
 
-    ``interval`` is that of the mean difference over ``n_queries`` queries. It is taken to narrow by
-    the square root of their number, and to leave out 0 in 80 % of the samples of as many queries as
-    are returned. Infinite if the difference is 0.
+    ``interval`` is the confidence interval of the mean difference over ``n_queries`` queries. Its
+    width is assumed to shrink with the square root of their number; with the returned number of
+    queries, it excludes 0 in 80 % of samples. Infinite if the difference is 0.
 
     Examples
     --------

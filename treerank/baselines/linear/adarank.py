@@ -184,8 +184,8 @@ class WeakRankerChoice:
     def best(self, values: np.ndarray) -> tuple[int | None, float]:
         """Return ``(number, value)`` of the largest value that is not excluded.
 
-        ``(None, -inf)`` without. ``values`` has an entry per weak ranker; those of excluded ones
-        are overwritten.
+        If all are excluded, it is ``(None, -inf)``. ``values`` has an entry per weak ranker; the
+        entries of excluded ones are overwritten.
         """
         values[self.excluded] = -np.inf
         number = int(np.argmax(values)) if len(values) else None

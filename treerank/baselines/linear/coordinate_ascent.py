@@ -101,8 +101,8 @@ class CoordinateAscent(LinearRanker):
     def _best_step(self, j, weight, scores, value, columns, measure):
         """Return ``(step, metric)`` of the best change of weight ``j``.
 
-        The step is 0 if none is better. ``scores`` and ``value``, the metric, are those of the
-        present weights.
+        The step is 0 if none is better. ``scores`` and ``value`` are the scores and the metric of
+        the current weights.
         """
         unit = np.abs(weight).sum() / np.count_nonzero(weight) if weight.any() else 1.0
         lengths = unit * 2.0 ** (np.arange(self.n_steps) - 7)

@@ -41,7 +41,7 @@ class PRank(LinearRanker):
     Parameters
     ----------
     n_epochs : int, default=100
-        Largest number of times that all documents are shown.
+        Largest number of passes over all documents.
     early_stopping_rounds : int, default=10
         Stop after this many epochs without a better one: by the metric on ``eval_set`` if there is
         one, otherwise by the errors made while learning. The best epoch is kept.
@@ -49,9 +49,9 @@ class PRank(LinearRanker):
     Attributes
     ----------
     levels_ : ndarray of shape (n_levels,)
-        The labels, rising.
+        The labels, ascending.
     thresholds_ : ndarray of shape (n_levels - 1,)
-        Scores that separate the levels, rising.
+        Scores that separate the levels, ascending.
     evals_result_ : dict
         ``{"validation": {name of the metric: one value per epoch}}``, given an ``eval_set``.
 

@@ -1,9 +1,9 @@
-r"""Comparator: SortNet's network of two documents, which cannot contradict itself on a pair.
+r"""Comparator: SortNet's network that compares two documents, and is antisymmetric by construction.
 
 Hidden units come in pairs that share their weights: unit i computes :math:`h_i(x, y) =
 \tanh(\langle v_i, x \rangle + \langle u_i, y \rangle + b_i)` and its dual :math:`h_{i'}(x, y) =
 h_i(y, x)`. The outputs "x above y" and "y above x" swap their weights in the same way, so that
-swapping the documents swaps the outputs, bit for bit. Nothing makes the comparator transitive.
+swapping the documents swaps the outputs, bit for bit. The comparator need not be transitive.
 """
 
 from collections.abc import Callable

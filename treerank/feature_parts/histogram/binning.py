@@ -208,7 +208,7 @@ def _stored_columns(values):
 def _bin_columns(stored, bounds, columns, binned):
     """Overwrite the bins of zeros in ``binned`` by the bins of stored values.
 
-    ``stored`` is the result of ``_stored_columns``, ``bounds`` and ``columns`` are those of
+    ``stored`` is the result of ``_stored_columns``, ``bounds`` and ``columns`` are attributes of
     ``Bins``. A missing value, or a category without a bin, has the last bin.
     """
     values, rows, starts = stored

@@ -13,10 +13,10 @@ A block whose features are 0 in nearly all documents of a leaf cannot split the 
 it. Its histogram is then neither computed nor stored any more.
 
 Threads share the tasks of steps 1 and 2, and the thread that finishes the last task of step 2 does
-step 3, see ``tasks``. With several workers, a function adds the histograms of the smaller leaf over
-all workers before the search, those of several leaves by one message: of all leaves of a level, or
-of leaves that will be split soon, see ``speculation``. Sums of integers are exact in any order, so
-every worker then searches the same numbers and finds the same splits.
+step 3, see ``tasks``. With several workers, a function adds up the histograms of the smaller leaf
+over all workers before the search. One message adds up the histograms of several leaves: of all
+leaves of a level, or of leaves that will be split soon, see ``speculation``. Sums of integers are
+exact in any order, so every worker then searches the same numbers and finds the same splits.
 """
 
 import os
@@ -118,7 +118,7 @@ def _new_tree(
 ) -> Growth:
     """Return a tree that is only a root, with sums over the rows of all workers.
 
-    The arguments are those of :func:`grow`.
+    The arguments are as in :func:`grow`.
     """
     speculates = total is not None and not rules.level_by_level
     n_pairs = max(1, rules.num_leaves // 2)  # of leaves whose histograms one message adds
@@ -421,10 +421,10 @@ def _split(number, step, nodes, split, rows, binned_by_column):
 
 @register_jitable(error_model="numpy")
 def _pass_on(number, nodes, groups, paths, slots):
-    """Copy to the two children of leaf ``number`` what holds for it.
+    """Copy the constraints and the histogram slots of leaf ``number`` to its two children.
 
-    ``paths`` tells which groups of features the splits above allow: those that have all of their
-    features. ``slots`` has the places of its histograms.
+    ``paths`` tells which groups of features the splits above allow: the groups that contain all
+    features of these splits. ``slots`` has the indices of the histograms.
     """
     first, column = nodes[number].first, nodes[number].column
     for group in range(len(groups)):

@@ -109,7 +109,7 @@ def add_tree(
 ) -> None:
     """Add the values of a tree to the scores of the rows ``rows[first:last]``, in place.
 
-    Their leaves are found by their bins, so they may be any rows.
+    The leaf of a row is found from its bins, so the tree need not have been grown on these rows.
     """
     nodes, goes_left, values = tree
     for i in range(first, last):

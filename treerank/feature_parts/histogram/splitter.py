@@ -80,9 +80,9 @@ def _leaf_gain(gradient, hessian, rules, leaf):
 
 @register_jitable(error_model="numpy")
 def net_gain(gain: float, leaf: Any, rules: TreeRules) -> float:
-    """Return the gain of both sides of a split of ``leaf``, minus that of the unsplit leaf.
+    """Return the gain of both sides of a split of ``leaf``, minus the gain of the unsplit leaf.
 
-    -inf if that is not above ``min_split_gain`` and rounding errors.
+    It is -inf if the difference is not above ``min_split_gain`` and rounding errors.
     """
     if gain == -np.inf:  # such a leaf may have no hessian
         return gain

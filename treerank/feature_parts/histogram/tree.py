@@ -101,8 +101,8 @@ def make_histograms(
 ) -> np.ndarray:
     """Return memory for the histograms of a tree's leaves, and of ``n_spare`` more.
 
-    It is of shape (n_leaves, n_blocks, n_entries). ``n_rows``, by default those of ``binned``,
-    counts the rows of all workers; there are at most as many leaves.
+    It is of shape (n_leaves, n_blocks, n_entries). ``n_rows``, by default the rows of ``binned``,
+    counts the rows of all workers; there are at most as many leaves as rows.
     """
     n_rows, n_blocks = binned.shape[0] if n_rows is None else n_rows, binned.shape[1]
     n_leaves = min(rules.num_leaves, n_rows) if n_blocks else 1  # nothing varies

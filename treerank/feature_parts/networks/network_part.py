@@ -71,8 +71,7 @@ class NetworkPart(BaseEstimator):
         How the learning rate falls: "step" multiplies it by ``decay_rate`` after every
         ``decay_epochs``, "exponential" does so gradually, "inverse_time" divides it by
         1 + decay_rate * epoch / decay_epochs. "adaptive" multiplies it by ``decay_rate`` after
-        every epoch whose mean loss was greater than that of the epoch before, as the RankNet paper
-        does.
+        every epoch whose mean loss was greater than in the epoch before, as the RankNet paper does.
     decay_rate : float, default=0.5
         See ``decay``.
     decay_epochs : float, default=10

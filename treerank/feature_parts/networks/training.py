@@ -94,8 +94,9 @@ class Trainer:
     seed : int
         Seed of the batches.
     n_rises : int
-        Number of epochs whose value of the objective, summed over the batches as they were trained
-        on, was greater than that of the epoch before; counted for ``decay="adaptive"`` alone.
+        Number of epochs in which the value of the objective, summed over the batches while they
+        were trained on, was greater than in the epoch before; counted only for
+        ``decay="adaptive"``.
     error : float
         Value of the last epoch.
 

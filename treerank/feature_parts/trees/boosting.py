@@ -360,10 +360,10 @@ class BoostedTrees(BaseEstimator):
         check_validation(self, validation)
 
     def _sizes_for(self, rows: Rows, objective: Objective) -> Sizes:
-        """Return the sizes of the trees, and say those that were found.
+        """Return the sizes of the trees, and report the ones that were chosen.
 
-        A value "auto" becomes the size of the earlier trees if the fit continues them, else that of
-        :func:`auto_sizes`.
+        A value "auto" becomes the size of the earlier trees if the fit continues them, else the
+        size from :func:`auto_sizes`.
         """
         counts = np.array([len(rows), objective.n_queries])
         n_documents, n_queries = rows.total(counts).tolist()

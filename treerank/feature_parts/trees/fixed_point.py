@@ -5,7 +5,7 @@ so on the number of threads. Therefore derivatives are rounded to multiples of a
 the power of two just above the largest of them. Each is then the step times an integer of at
 most 24 bits, which float32 holds exactly, and float64 holds the sum of up to 2^29 of them
 exactly. So trees are the same, bit for bit, for any number of threads. For the largest
-derivatives the rounding is no coarser than that of float32 itself.
+derivatives the rounding is no coarser than in float32 itself.
 """
 
 from collections.abc import Callable

@@ -215,7 +215,7 @@ class LightGBMTrees(BoostedTrees):
 class RowSequence(lightgbm.Sequence):
     """Rows in the form that LightGBM reads: single rows to find bins, then batches.
 
-    The bins are those of the rows as one array: LightGBM draws the same sample from both.
+    The bins are the same as for one array of the rows: LightGBM draws the same sample from both.
     """
 
     batch_size = _BATCH

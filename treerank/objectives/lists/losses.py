@@ -70,8 +70,8 @@ class ListMLE(ListwiseLoss):
     r"""Negative log likelihood of the order of the labels under the Plackett-Luce model [1]_.
 
     Documents of equal labels are treated by Efron's approximation [2]_: for a level of ``m``
-    documents with the sum of exponentials :math:`T`, and :math:`S` that of the level and all
-    below it,
+    documents with the sum of exponentials :math:`T`, and with :math:`S` as the sum over the level
+    and all levels below it,
 
     .. math:: \sum_{i} -w_i s_i + \bar w \sum_{l=0}^{m-1} \log(S - \tfrac{l}{m} T).
 
@@ -109,9 +109,9 @@ class XENDCG(ListwiseLoss):
     r"""Cross entropy with a random target whose expectation bounds NDCG (XE-NDCG) [1]_.
 
     The target is the share of each document in :math:`2^{y_i} - \gamma_i`, with
-    :math:`\gamma_i` uniform on (0, 1), drawn anew in every iteration. The gradient is that of
-    the value; LightGBM's ``rank_xendcg`` adds two more terms of a series. The hessian is the
-    exact diagonal. Where all labels are equal, the target is noise around equal shares.
+    :math:`\gamma_i` uniform on (0, 1), drawn anew in every iteration. The gradient is the
+    derivative of the value; LightGBM's ``rank_xendcg`` adds two more terms of a series. The hessian
+    is the exact diagonal. Where all labels are equal, the target is noise around equal shares.
 
     References
     ----------

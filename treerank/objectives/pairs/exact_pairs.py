@@ -1,8 +1,8 @@
 r"""Exact pairs: value and derivatives of any pair loss and weight, in double precision.
 
 A kernel is made for a loss and a weight, which are compiled into it. The kernels of built-in
-losses are kept on disk; that of a jitted function of the user's own is compiled once per process.
-Kernels run in parallel over queries, and each query has slots of its own. So the bits are the
+losses are kept on disk; the kernel of a user's own jitted function is compiled once per process.
+Kernels run in parallel over queries, and each query has slots of its own, so the bits are the
 same for any number of threads.
 """
 

@@ -48,7 +48,7 @@ class PairwiseObjective(PairProblem, Objective):
 
     @property
     def name(self) -> str:
-        """Name of the objective in errors: that of the loss."""
+        """Name of the objective in errors: the name of its loss."""
         return self.loss.name
 
     @property

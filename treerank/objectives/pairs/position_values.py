@@ -46,8 +46,8 @@ def _ndcg_values(order, falling, discount, gain, above, below, within, working):
 def _map_values(order, falling, discount, gain, above, below, within, working):
     """Fill in the values for MAP.
 
-    ``above`` is the expected precision at the document, less the precisions at all relevant
-    documents above it; ``below`` adds the mean discount of its block, and ``within`` is that of
+    ``above`` is the expected precision at the document, minus the precisions at all relevant
+    documents above it; ``below`` adds the mean discount of its block, and ``within`` is as in
     :func:`_map_gap`.
     """
     start, seen, gained = 0, 0.0, 0.0

@@ -35,8 +35,8 @@ class PairProblem:
     settings : PairSettings
         Which pairs count, how much, and by which scores.
     typical_size : float
-        Documents of an average query, which is the sum of weights that "equal" gives to each query.
-        Subsets of the rows keep that of all rows.
+        Mean number of documents per query, which is the sum of weights that "equal" gives to each
+        query. Subsets of the rows keep the value of all rows.
     largest_label : float
         Largest label of all rows, for ERR.
     balance : ndarray of shape (n_documents,) or None

@@ -163,7 +163,7 @@ def value_kernel(
     fill : callable
         Function of :mod:`~treerank.objectives.pairs.position_values` for one query.
     truncated : bool
-        Whether to fill in ``inside`` and ``inside_tie``; otherwise they stay as they are.
+        Whether to fill in ``inside`` and ``inside_tie``; otherwise they are not changed.
     two_sided : bool
         Whether to fill in ``block``, and clear ``below``.
     single : bool
