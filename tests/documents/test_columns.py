@@ -365,7 +365,11 @@ def test_text_that_is_hardly_ever_repeated_is_refused_with_a_remedy(kind, n_rows
     rule = rf"Column 'title' .* got {n_values} distinct values in {n_rows} rows"
     with pytest.raises(ValueError, match=rule) as e:
         Columns.of(text_frame(kind, n_rows, n_values))
-    for remedy in ("Drop the column", "encode it as numbers", "give it a categorical dtype"):
+    for remedy in (
+        "if it holds ids or texts; predict may",
+        "encode it as numbers",
+        "give it a categorical dtype",
+    ):
         assert remedy in str(e.value)
 
 
@@ -427,3 +431,33 @@ def test_a_column_that_is_known_too_late_by_its_name_is_warned_of(name):
     with warnings.catch_warnings(action="error"):
         earlier = frame.rename(columns={name: f"{name}_last_month"})
         TreeDirectRanker("linear", random_state=0).fit(earlier, [0, 1, 2], [7, 7, 7])
+
+
+@pytest.mark.parametrize("name", ["passage_id", "passageId", "PassageID", "chunk.id", "SKU Id"])
+@pytest.mark.parametrize("kind", [np.int64, np.float64, "Int64"])
+def test_a_number_of_each_row_is_an_id_by_its_name(name, kind):
+    n = 60
+    frame = pd.DataFrame({"price": np.arange(n) % 7.0, name: pd.array(np.arange(n) + 9, kind)})
+    y, qid, ranker = np.arange(n) % 3, np.arange(n) // 10, TreeDirectRanker("linear")
+    with pytest.warns(UserWarning, match=f"'{name}' of X is a feature, though its name .* an id"):
+        ranker.fit(frame, y, qid)
+    some_twice = np.where(np.arange(n) < 20, 0, np.arange(n))  # as of several questions
+    with pytest.warns(UserWarning, match="its name says that it is an id"):
+        ranker.fit(frame.assign(**{name: some_twice}), y, qid)
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("bid", np.arange(60)),
+        ("paid", np.arange(60)),
+        ("covid", np.arange(60)),
+        ("brand_id", np.arange(60) % 25),  # few values, which may tell something
+        ("score_of_id", np.arange(60) + 0.5),
+        ("age", np.arange(60)),
+    ],
+)
+def test_numbers_that_are_no_ids_are_not_warned_of(name, values):
+    frame = pd.DataFrame({"price": np.arange(60) % 7.0, name: values})
+    with warnings.catch_warnings(action="error"):
+        TreeDirectRanker("linear").fit(frame, np.arange(60) % 3, np.arange(60) // 10)

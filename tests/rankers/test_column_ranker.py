@@ -1,6 +1,9 @@
+import warnings
+
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 from scipy.sparse import csr_matrix
 
@@ -33,6 +36,37 @@ def test_predictions_are_the_column_and_missing_values_come_last():
     np.testing.assert_array_equal(ranker.predict(pl.from_pandas(others)), scores)
     cheap = ColumnRanker("price", smaller_is_better=True).fit(FRAME, Y, QID)
     np.testing.assert_array_equal(cheap.predict(FRAME), -FRAME["price"])
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars", "arrow"])
+def test_other_columns_of_a_frame_may_hold_anything(kind):
+    n = len(FRAME)
+    frame = FRAME.assign(
+        passage_id=[f"p{row:05d}" for row in range(300, 300 + n)],
+        text=[f"the passage of row {row}" for row in range(n)],
+        updated=pd.date_range("2026-01-01", periods=n),
+        embedding=[[0.5, float(row)] for row in range(n)],
+        quality=Y,
+        question=QID,
+    )
+    frame = {"polars": pl.from_pandas, "arrow": pa.Table.from_pandas}.get(kind, lambda f: f)(frame)
+    expected = ColumnRanker("bm25").fit(FRAME, Y, QID).predict(FRAME)
+    with warnings.catch_warnings(action="error"):
+        for ranker in (
+            ColumnRanker("bm25").fit(frame, Y, QID),
+            ColumnRanker("bm25").fit(frame, "quality", "question", eval_set=(frame, Y, QID)),
+        ):
+            np.testing.assert_array_equal(ranker.predict(frame), expected)
+            assert [*ranker.feature_names_in_] == ["bm25"]
+        entry = ColumnRanker("embedding_1").fit(frame, Y, QID)
+    np.testing.assert_array_equal(entry.predict(frame), np.arange(n))
+    comparison = compare(
+        {"bm25": ColumnRanker("bm25"), "entry": entry}, (frame, Y, QID), metrics="ndcg@10"
+    )
+    values = NDCG(10).per_query(Y, expected, QID)
+    np.testing.assert_array_equal(comparison.by_query("ndcg@10")[:, 0], values[~np.isnan(values)])
+    with pytest.raises(ValueError, match=r"column must be one of .*; got 'question'"):
+        ColumnRanker("question").fit(frame, "quality", "question")
 
 
 def test_arrays_have_numbers_of_columns_also_sparse_ones():

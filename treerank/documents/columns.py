@@ -9,6 +9,7 @@ sparse. Only its values count, not how they are stored. Columns of embeddings, w
 arrays of numbers, are replaced by their entries, see :mod:`treerank.documents.embeddings`.
 """
 
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
@@ -46,6 +47,8 @@ ID_NAMES = frozenset(
     ["search_id", "session", "session_id", "sku", "srch_id", "unnamed: 0", "url", "user_id"],
     ["userid", "uuid"],
 )
+#: Names whose last word is "id", as in passage_id and passageId, but not in bid.
+_ENDS_IN_ID = re.compile(r"(?i:(?:^|[^a-z])id$)|[a-z]I[dD]$")
 #: Names of columns that are labels.
 LABEL_NAMES = frozenset(["grade", "judgement", "judgment", "label", "labels", "target"])
 #: Names of columns that say what users did with a list, or where it was shown.
@@ -349,8 +352,9 @@ class _Values:
         if n_distinct > max(MOST_TEXT_CATEGORIES, self.n_rows / 2):
             raise ValueError(
                 f"Column {self.name!r} of X must not be text of that many values; got {n_distinct} "
-                f"distinct values in {self.n_rows} rows. Drop the column, encode it as numbers, or "
-                "give it a categorical dtype if its values are categories all the same."
+                f"distinct values in {self.n_rows} rows. Drop the column before "
+                "fit if it holds ids or texts; predict may still get it. Otherwise encode it as "
+                "numbers, or give it a categorical dtype if its values are categories all the same."
             )
 
 
@@ -556,14 +560,32 @@ def warn_of_names(X: Any) -> None:
                 "only once a list was shown. Leave it out, or name it by the time that it counts, "
                 "as in clicks_last_month."
             )
-        may_be_id = column.dtype.is_integer() or column.dtype == nw.String
-        is_id, is_label = may_be_id and name in ID_NAMES, name in LABEL_NAMES
+        is_id, is_label = _is_id(column), name in LABEL_NAMES
         if is_id or is_label:
             kind = "an id" if is_id else "a label"
             warn_user(
                 f"Column {column.name!r} of X is a feature, though its name says that it is {kind}."
                 f" Leave it out, as in X.drop(columns={column.name!r}); predict may still get it."
             )
+
+
+def _is_id(column: Any) -> bool:
+    """Tell whether a column is an id by its name, such as ``doc_id``, and by its values.
+
+    Other names that end in "id" are of ids where most rows have a whole number of their own: few
+    values, as of ``brand_id``, may be what a model is to learn from.
+    """
+    name = str(column.name)
+    may_be_id = column.dtype.is_integer() or column.dtype == nw.String
+    if may_be_id and name.lower() in ID_NAMES:
+        return True
+    if not _ENDS_IN_ID.search(name) or not column.dtype.is_numeric():
+        return False
+    values = column.drop_nulls().cast(nw.Float64).to_numpy()
+    values = values[~np.isnan(values)]
+    n_distinct = len(np.unique(values))
+    is_of_rows = n_distinct > max(FEW_MEASURES, len(values) / 2)
+    return bool(is_of_rows and (values == np.floor(values)).all())
 
 
 def warn_of_new_categories(columns: Columns, X: Any) -> None:

@@ -6,10 +6,12 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from scipy.sparse import issparse
 
-from treerank.checks import check_choice, check_count, is_whole, quote
+from treerank.checks import check_choice, check_count, is_whole, quote, refuse_other_order
+from treerank.documents.columns import as_frame
+from treerank.documents.embeddings import sources_of
 from treerank.documents.eval_set import EvalSet
 from treerank.documents.features import feature_names_of
-from treerank.documents.reading import Accepts
+from treerank.documents.reading import Accepts, take_columns
 from treerank.documents.training_set import TrainingSet
 from treerank.files.states import number
 from treerank.metrics.registry import AnyMetric
@@ -50,11 +52,12 @@ class ColumnRanker(Ranker):
     """Rank by one column of ``X``: the baseline of :func:`treerank.compare` and of reports.
 
     The column may be BM25, reciprocal rank fusion, a cross-encoder or the score of the system in
-    production. ``predict`` returns its values. ``fit`` finds the column by its name, and the score
-    of missing values: the smallest value of the training set minus the range of its values. With
-    an ``eval_set``, it also calibrates probabilities of pairs. Values of later documents may be
-    below it, as in longer lists: fit it on lists of the same depth. ``fit`` learns from no label,
-    so a comparison scores a fitted one as it is, also with ``cv``.
+    production. ``predict`` returns its values. A column that is given by its name is the only one
+    that is read of a data frame: others may hold anything, such as ids and texts. ``fit`` finds the
+    score of missing values: the smallest value of the training set minus the range of its values.
+    With an ``eval_set``, it also calibrates probabilities of pairs. Values of later documents may
+    be below it, as in longer lists: fit it on lists of the same depth. ``fit`` learns from no
+    label, so a comparison scores a fitted one as it is, also with ``cv``.
 
     ``metric`` and the attributes are explained at :class:`~treerank.rankers.ranker.Ranker`.
 
@@ -89,6 +92,26 @@ class ColumnRanker(Ranker):
 
     _learned: ClassVar = {"column_index_": _check_index, "missing_score_": number()}
     _accepts = Accepts(sparse=True, several_labels=True, clicks=False, labels=False)
+
+    def _read_training_set(
+        self, X: Any, y: Any, qid: Any, position: Any, given_pairs: Any, weights: dict[str, Any]
+    ) -> TrainingSet:
+        refuse_other_order({"X": X, "y": y, **weights})
+        X, (y, qid, position) = take_columns(X, y=y, qid=qid, position=position)
+        X = self._own_column(X)
+        return super()._read_training_set(X, y, qid, position, given_pairs, weights)
+
+    def _own_column(self, X: Any) -> Any:
+        """Return the part of a data frame that ``column`` names; other ``X`` unchanged.
+
+        It is the column, or the embedding of which ``column`` is an entry.
+        """
+        frame: Any = as_frame(X)
+        if frame is None or not isinstance(self.column, str):
+            return X
+        (source,) = sources_of([self.column], frame.columns)
+        check_choice("column", source, frame.columns)
+        return frame.select(source).to_native()
 
     def _learn(self, data: TrainingSet, held_out: EvalSet | None, seed: int) -> None:
         self.column_index_ = self._index()
