@@ -19,6 +19,7 @@ import treerank
 from treerank import NDCG, compare_scores
 from treerank.baselines import BASELINES
 from treerank.documents.queries import QueryGroups
+from treerank.exports.report import ExportReport
 from treerank.feature_parts.registry import FEATURE_PARTS
 from treerank.lazy import exported, load_object, needed_by
 from treerank.registry import RANKERS
@@ -232,6 +233,7 @@ def test_a_name_of_before_is_answered_by_the_new_one(package, old):
 #: An object of each class with members that were renamed.
 OBJECTS = {
     "Comparison": compare_scores({"a": [1.0, 2.0]}, [1, 0], [7, 7]),
+    "ExportReport": ExportReport("solr", 2),
     "Metric": NDCG(5),
     "QueryGroups": QueryGroups.from_qid([7, 7]),
 }
