@@ -40,13 +40,13 @@ SETTINGS = {
 }
 
 
-def cell(options, name, leaves, n_trees):
+def cell(options, name, leaves, n_trees, rate=RATE):
     """Return NDCG@10 after some numbers of trees, and the numbers of documents and queries."""
     X, y, qid, *measured = problems.problem(options, *name)
     part = LightGBMTrees(
         n_trees,
         num_leaves=leaves or 31,
-        learning_rate=RATE if leaves else 0.1,
+        learning_rate=rate if leaves else 0.1,
         colsample_bytree=0.5 if leaves else 1.0,
         early_stopping_rounds=None,
         n_jobs=1,
