@@ -25,10 +25,16 @@ from treerank.documents.queries import QueryGroups
 from treerank.documents.ranking_data import RankingData
 from treerank.documents.reading import accepted_by
 from treerank.documents.training_queries import QueryOverlap, cut_or_not, overlap_with_training
-from treerank.evaluation.data_splits import SplitSource, check_cv, make_splits
+from treerank.evaluation.data_splits import Clusters, SplitSource, check_cv, make_splits
 from treerank.evaluation.engine_rankers import duplicate
 from treerank.evaluation.fits import Fitted, Search, fit_and_predict, predict_only
-from treerank.evaluation.fitted_rankers import fitted_names, learns_from_labels, read_models
+from treerank.evaluation.fitted_rankers import (
+    fitted_without_labels,
+    is_fitted,
+    learns_from_labels,
+    read_models,
+    scored_names,
+)
 from treerank.evaluation.labels import (
     HumanLabels,
     as_passed,
@@ -54,6 +60,7 @@ from treerank.progress import current_listener, ignore_progress, listening
 from treerank.rankers.ranker import Ranker
 from treerank.rankers.scoring import check_settings
 from treerank.spelling import has_spelling
+from treerank.statistics.clusters import ClustersOfRows
 from treerank.statistics.double_sampling import WEAK
 
 
@@ -67,6 +74,7 @@ def compare(
     convention: str = "treerank",
     label_weights: Mapping[str, float] | None = None,
     human_labels: Any = None,
+    clusters: ClustersOfRows = None,
     grid: Mapping[str, Any] | None = None,
     inner_cv: Any = 3,
     n_jobs: int = 1,
@@ -77,8 +85,9 @@ def compare(
 
     Unfitted rankers are fitted to the training set of each split, and scored on its test set.
     Fitted rankers and model files are only scored, on the same test sets; if all rankers are
-    fitted, all of the data is the test set. The table says which rankers were fitted before. If a
-    ranker of this package was trained on test queries, a warning names it.
+    fitted, all of the data is the test set. A :class:`~treerank.rankers.ColumnRanker` learns from
+    no labels, so it needs no training set, fitted or not. The table says which rankers were fitted
+    before. If a ranker of this package was trained on test queries, a warning names it.
 
     :func:`treerank.show_progress` shows the number of finished fits. If a ranker fails on a split,
     it has no result there, and a warning says so. :func:`treerank.compare_scores` compares scores
@@ -116,6 +125,12 @@ def compare(
         name of a column of ``X``, or of one of two labels of ``y``. You can also pass data of the
         same documents, such as the result of :func:`treerank.read_runs`; its labels are used.
         Rankers are fitted to ``y``; if it has two labels, by their own ``label_weights``.
+    clusters : array-like of shape (n_documents,) or str, default=None
+        Cluster of each document, such as its user, if queries of a cluster are correlated. A str is
+        the name of a column of ``X``, also of one of ``qid``. Intervals and tests over queries then
+        draw whole clusters. Folds keep clusters whole, except those of
+        :class:`~treerank.QueryTimeSplit` and of arrays of rows. None means that queries are
+        independent.
     grid : dict from str to (dict or list of dict), default=None
         Grid of hyperparameters for each ranker, as in scikit-learn. They are searched on each
         training set, and the best by the first metric are used. A ranker without a grid keeps its
@@ -154,10 +169,12 @@ def compare(
     """
     _check(rankers, n_jobs)
     rankers = read_models(rankers)
-    before = fitted_names(rankers)
+    before = scored_names(rankers, grid or {})
+    if cv is not None and not any(map(is_fitted, rankers.values())):
+        before = ()
     _refuse_for_fitted(rankers, before, cv, grid or {})
     unfitted = {name: ranker for name, ranker in rankers.items() if name not in before}
-    _check_rankers(unfitted)
+    _check_rankers({name: r for name, r in rankers.items() if not is_fitted(r)})
     seeded = {
         name: ranker if name in before else _seeded(adapted(ranker), random_state)
         for name, ranker in rankers.items()
@@ -166,7 +183,8 @@ def compare(
     by_name = metrics_by_name(metrics, convention)
     first_metric = next(iter(by_name.values()))
     only_test = cv is None and len(before) == len(rankers)
-    splits = make_splits(data, cv, random_state, only_test=only_test, human_labels=human_labels)
+    extra = {"human_labels": human_labels, "clusters": clusters}
+    splits = make_splits(data, cv, random_state, only_test=only_test, **extra)
     _check_splits(splits)
     check_label_weights(label_weights, splits[0].labels, human_labels is not None)
     if not all(split.has_ids for split in splits):
@@ -248,14 +266,18 @@ class Scoring:
         fitted: Fitted,
         test: RankingData,
         human: HumanLabels | None = None,
+        clusters: Clusters | None = None,
         **further: Any,
     ) -> Outcome:
         """Return the metric values of a ranker's scores on a test set, as an :class:`Outcome`.
 
         ``ranker`` and ``split`` are names, and ``human`` people's labels of the test set, by which
         values are computed, too. Queries without any label by people or the LLM are then left out.
-        ``further`` are other fields of the outcome.
+        ``clusters`` are those of the test set. ``further`` are other fields of the outcome.
         """
+        if clusters is not None:
+            further["clusters"] = clusters.by_query(test.qid)
+            further["has_cut_clusters"] = clusters.in_training
         y, qid, scores, by_people = test.y, test.qid, fitted.scores, None
         judged = 1.0
         if human is not None:
@@ -313,7 +335,7 @@ class Job:
     store : Store or None
         Folder of finished fits.
     is_fitted : bool
-        Whether the ranker was fitted before, and is only scored.
+        Whether the ranker was fitted before, or learns from no labels, and is only scored.
     """
 
     name: str
@@ -341,9 +363,9 @@ def run_job(job: Job) -> Outcome | Failure:
         test = split.test.X, as_passed(split.test.y), split.test.qid
         no_overlap = QueryOverlap(0, 0, 0)
         seen = overlap_with_training(job.ranker, *test) if job.learns else no_overlap
-        further |= {"fitted_before": True, "seen": seen}
-    human = job.split.human
-    return job.scoring.outcome(job.name, split.name, fitted, split.test, human, **further)
+        further |= {"fitted_before": True, "seen": seen, "learns": job.learns}
+    beside: dict[str, Any] = {"human": job.split.human, "clusters": job.split.clusters}
+    return job.scoring.outcome(job.name, split.name, fitted, split.test, **beside, **further)
 
 
 def _load_or_fit(job: Job, split: Split) -> Fitted | Failure:
@@ -368,7 +390,7 @@ def _fit(job: Job, split: Split) -> Fitted | Failure:
     """
     try:
         if job.is_fitted:
-            return predict_only(job.ranker, split)
+            return predict_only(fitted_without_labels(job.ranker, split.test), split)
         return fit_and_predict(job.ranker, split, job.search)
     except Exception as error:
         trace = traceback.format_exc()
