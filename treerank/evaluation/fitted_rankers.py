@@ -113,7 +113,8 @@ def fitted_without_labels(ranker: Any, documents: RankingData) -> Any:
     --------
     >>> from treerank import make_web_search
     >>> from treerank.rankers.column_ranker import ColumnRanker
-    >>> fitted_without_labels(ColumnRanker(2), make_web_search(5)).column_index_
+    >>> documents = RankingData(*make_web_search(5))
+    >>> fitted_without_labels(ColumnRanker(2), documents).column_index_
     2
     """
     if is_fitted(ranker) or not needs_fit(ranker):
