@@ -74,7 +74,7 @@ def test_table_text_and_html_have_the_effective_number_and_the_correlation():
     assert row[4].startswith(f"{level.interval.estimate:.4f} ± {level.standard_error:.4f}")
     assert row[5:] == [f"{level.effective_n:.0f}", f"{level.correlation:.2f}"]
     for text in (str(summary), summary.to_html().replace("&#x27;", "'"), summary.to_markdown()):
-        assert "80 queries judged by the LLM and 35 of them by people" in text
+        assert "One test set, 80 queries judged by the LLM and 35 of them by people" in text
         assert "must be drawn at random" in text
         assert "35 human and 80 LLM-graded queries: as precise as" in text
         assert f"{level.effective_n:.0f}" in text
@@ -152,6 +152,7 @@ def test_rankers_learn_from_the_llm_alone_and_the_tests_are_over_queries():
     )
     gap = expected("map", X[:, 0], X[:, 1])
     assert comparison.prediction_powered("map", "a", "b") == gap
+    assert "4 splits, 80 queries judged by the LLM and 35 of them by people" in str(comparison)
     assert "given the models" in str(comparison)
     with pytest.raises(ValueError, match="test must be None where human_labels are given"):
         comparison.difference("map", "a", "b", test="corrected_t")
@@ -184,7 +185,7 @@ def test_queries_that_neither_judged_do_not_count():
     [
         ((X, LLM, QID), HUMAN[1:], "human_labels must have one entry per document; got 639"),
         ((X, LLM, QID), np.full(640, np.nan), "human_labels must hold a label in some row"),
-        ((X, LLM, QID), np.where(QID < 19, Y, np.nan), "at least 20 queries.*got 19"),
+        ((X, LLM, QID), np.where(QID < 19, Y, np.nan), "human_labels .* 20 queries.*got 19"),
         ((X, {"a": LLM, "b": Y}, QID), HUMAN, r"must name a label of y where y has several"),
         ((X, {"a": LLM, "b": Y, "c": Y}, QID), "b", "y must have two labels, people's and the LLM"),
         ((FRAME, LLM, QID), "people", "human_labels"),
@@ -193,6 +194,19 @@ def test_queries_that_neither_judged_do_not_count():
 def test_wrong_labels_are_refused_before_any_fit(data, human_labels, message):
     with pytest.raises(ValueError, match=message):
         compare({"a": Never()}, data, human_labels=human_labels)
+
+
+def test_too_few_labels_are_refused_before_a_ranker_fitted_before_is_scored():
+    few = np.where(np.isin(QID, JUDGED[:19]), Y, np.nan)
+    with pytest.raises(ValueError, match=r"human_labels .* at least 20 queries.*got 19"):
+        compare({"a": Unscored(0).fit(X, LLM, QID)}, (X, LLM, QID), human_labels=few)
+
+
+class Unscored(ColumnRanker):
+    """A ranker that must not be scored."""
+
+    def predict(self, X):
+        raise AssertionError("scored")
 
 
 class Never(TreeDirectRanker):

@@ -229,7 +229,7 @@ class HumanLabels:
 
         ``qid`` are the queries of the documents.
         """
-        check_n_human(len(np.unique(qid[~np.isnan(self.y)])))
+        check_n_human(len(np.unique(qid[~np.isnan(self.y)])), name="human_labels")
 
 
 def check_defined(
