@@ -397,15 +397,29 @@ def _fit(job: Job, split: Split) -> Fitted | Failure:
         return Failure(job.name, split.name, f"{type(error).__name__}: {error}", trace)
 
 
+def _run_recorded(job: Job) -> tuple[Outcome | Failure, list[tuple[str, type[Warning]]]]:
+    """Return the outcome of a job and its warnings, for the process that runs the comparison."""
+    with warnings.catch_warnings(record=True) as caught:
+        outcome = run_job(job)
+    return outcome, [(str(warning.message), warning.category) for warning in caught]
+
+
 def _run(jobs: Sequence[Job], n_jobs: int) -> list[Outcome | Failure]:
-    """Run jobs in parallel and return their results in the order of the jobs."""
+    """Run jobs in parallel and return their results in the order of the jobs.
+
+    A warning of several fits is given once.
+    """
     parallel = joblib.Parallel(n_jobs=min(n_jobs, len(jobs)), return_as="generator_unordered")
     outcomes: list[Outcome | Failure] = []
     listener = current_listener()
-    has_splits = len({job.split.name for job in jobs}) > 1
+    has_splits, given = len({job.split.name for job in jobs}) > 1, set[tuple[str, type[Warning]]]()
     with listening(ignore_progress):  # whole fits are counted here, not the iterations of each
-        for outcome in parallel(joblib.delayed(run_job)(job) for job in jobs):
+        for outcome, caught in parallel(joblib.delayed(_run_recorded)(job) for job in jobs):
             outcomes.append(outcome)
+            for warning in caught:
+                if warning not in given:
+                    given.add(warning)
+                    warn_user(*warning)
             if isinstance(outcome, Failure):
                 warnings.warn(str(outcome), UserWarning, stacklevel=3)
             where = f" on split {outcome.split}" if has_splits else ""

@@ -18,7 +18,7 @@ from sklearn.utils import estimator_html_repr
 from sklearn.utils.validation import check_is_fitted
 
 from treerank.checks import check_column, has_methods, quote, warn_user
-from treerank.documents.columns import Columns
+from treerank.documents.columns import Columns, indicator_advice
 from treerank.documents.eval_set import EvalSet
 from treerank.documents.features import shown_names
 from treerank.documents.labels import labels_with_weight
@@ -219,9 +219,9 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
         if data.documents.columns.categories and not traits_of(part).takes_categories:
             names = [str(shown_names(self)[column]) for column in self.columns_.categories]
             warn_user(
-                f"Columns {quote(names)} of X are categories, which {quote(part)} leaves out. "
-                f"pd.get_dummies(X, columns={quote(names)}, dtype=float) makes numbers of them, or "
-                "take trees, or an ensemble with trees."
+                f"Columns {quote(names)} of X are categories, which {quote(part)} leaves out. Take "
+                "trees, or an ensemble with trees, such as ['lightgbm', 'linear']; or write columns "
+                f"of zeros and ones. {indicator_advice(names[0])}"
             )
         validation: Any = held_out and (held_out.X, held_out.metric)
         self.feature_part_ = fit_part(part, data.documents, objective, validation)

@@ -20,7 +20,12 @@ from sklearn.utils.validation import check_is_fitted
 from treerank.all_or_nothing import all_or_nothing
 from treerank.checks import check_count, check_number, quote, refuse_other_order, warn_user
 from treerank.documents.canonical_order import row_hashes
-from treerank.documents.columns import Columns, check_columns, warn_of_new_categories
+from treerank.documents.columns import (
+    Columns,
+    check_columns,
+    indicator_advice,
+    warn_of_new_categories,
+)
 from treerank.documents.copied_columns import warn_of_copies_by_row
 from treerank.documents.eval_set import EvalSet, is_share
 from treerank.documents.features import feature_names_of, set_columns, shown_names
@@ -248,8 +253,8 @@ class Ranker(Scored):
         name = shown_names(self)[min(self.columns_.categories)]
         raise ValueError(
             f"X must have no categories for {type(self).__name__}, to which their codes would be "
-            f"numbers; got column {name!r}. Write columns of zeros and ones, as "
-            f"pd.get_dummies(X, columns=[{name!r}], dtype=float) does, or take TreeDirectRanker()."
+            f"numbers; got column {name!r}. Take TreeDirectRanker(), or write columns of zeros and "
+            f"ones. {indicator_advice(name)}"
         )
 
     def _refuse_useless_checkpoint(self) -> None:
