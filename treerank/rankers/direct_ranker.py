@@ -220,8 +220,8 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
             names = [str(shown_names(self)[column]) for column in self.columns_.categories]
             warn_user(
                 f"Columns {quote(names)} of X are categories, which {quote(part)} leaves out. Take "
-                "trees, or an ensemble with trees, such as ['lightgbm', 'linear']; or write columns "
-                f"of zeros and ones. {indicator_advice(names[0])}"
+                "trees, or an ensemble with trees, such as ['lightgbm', 'linear']; or write "
+                f"columns of zeros and ones. {indicator_advice(names[0])}"
             )
         validation: Any = held_out and (held_out.X, held_out.metric)
         self.feature_part_ = fit_part(part, data.documents, objective, validation)
