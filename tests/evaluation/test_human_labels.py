@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 
 from treerank import (
     NDCG,
@@ -14,10 +15,12 @@ from treerank import (
     compare,
     compare_scores,
     get_metric,
+    load,
 )
 from treerank.datasets import Qrels, RankingData
 from treerank.evaluation.ranker_comparison import Comparison
-from treerank.rankers import ColumnRanker
+from treerank.feature_parts import RefitTrees, Stages
+from treerank.rankers import ColumnRanker, ForestRanker
 from treerank.statistics import prediction_powered_mean
 
 RNG = np.random.default_rng(0)
@@ -346,3 +349,48 @@ def test_notes_say_which_labels_unfitted_rankers_learned_from():
     assert "trees: fitted to the LLM's and people's labels, weighted by each" in str(both)
     assert "fitted to the LLM" not in str(compare_scores(SCORES, LLM, QID, human_labels=HUMAN))
     assert "fitted to the LLM" not in str(compare({"trees": trees}, (X, LLM, QID), cv=2))
+
+
+@pytest.mark.parametrize("share", [1.0, 0.5], ids=["all they judged", "half of it"])
+def test_a_ranker_of_people_s_queries_is_recognized_among_the_llm_s(share):
+    drawn = np.random.default_rng(2).random(640) < 0.9
+    human = np.where(drawn, HUMAN, np.nan)  # people have not judged all documents of a query
+    some = np.flatnonzero(~np.isnan(human) & (np.random.default_rng(3).random(640) < share))
+    ids = np.char.add("q", QID.astype(str))
+    people = TreeDirectRanker("linear").fit(X[some], human[some], ids[some])
+    other = TreeDirectRanker("linear").fit(
+        X[np.isnan(HUMAN)], LLM[np.isnan(HUMAN)], QID[np.isnan(HUMAN)]
+    )
+    with pytest.warns(UserWarning, match="'people'.* of the 80 test queries") as caught:
+        comparison = compare(
+            {"people": people, "other": other}, (X, LLM, ids), human_labels=human, metrics="ndcg@3"
+        )
+    assert (comparison.seen("other").n_same, comparison.seen("other").n_shared) == (45, 0)
+    seen, n_people = comparison.seen("people"), len(np.unique(ids[some]))
+    assert seen.n_same + seen.n_shared == n_people > 30
+    assert (seen.n_same if share == 1 else seen.n_shared) > 30
+    texts = [str(warning.message) for warning in caught if "'people'" in str(warning.message)]
+    assert sum(int(text.split(" of the 80")[0].split()[-1]) for text in texts) == n_people
+    assert "people was fitted to " in str(comparison.summary())
+
+
+def test_a_ranker_that_starts_from_an_llm_s_trees_remembers_the_llm_s_queries(tmp_path):
+    by_people = ~np.isnan(HUMAN)
+    of_llm = TreeDirectRanker(HistogramTrees(3), random_state=0)
+    of_llm.fit(X[~by_people], LLM[~by_people], QID[~by_people])
+    kept = RefitTrees(of_llm.forest(), learning_rate=0.0)
+    parts = ["histogram", "linear"]
+    stacked = TreeDirectRanker([kept, *parts], random_state=0)
+    nested = TreeDirectRanker(Stages([kept, HistogramTrees(2)]), random_state=0)
+    rankers = {"stacked": stacked, "stages": nested, "forest": ForestRanker(of_llm.forest())}
+    for name, ranker in rankers.items():
+        ranker.fit(X[by_people], HUMAN[by_people], QID[by_people])
+        ranker.save(tmp_path / name)
+        clone(ranker).fit(X[by_people], HUMAN[by_people], QID[by_people])
+    files = {name: tmp_path / name for name in rankers}
+    with pytest.warns(UserWarning, match="was fitted to 45 of the 45 test queries"):
+        comparison = compare(files, (X[~by_people], LLM[~by_people], QID[~by_people]))
+    assert {comparison.seen(name).n_same for name in rankers} == {45}
+    again = load(tmp_path / "stacked").fit(X[by_people], HUMAN[by_people], QID[by_people])
+    assert len(again.training_queries_.ids) == 80
+    assert load(tmp_path / "forest").forest().training_queries is not None

@@ -231,8 +231,8 @@ class Comparison(RenamedMembers, Shown):
         queries.
         """
         seen = [o.seen for o in self.outcomes.values() if o.ranker == ranker and o.seen]
-        counts = [(overlap.n_queries, overlap.n_same, overlap.n_cut) for overlap in seen]
-        return QueryOverlap(*np.sum(counts or [(0, 0, 0)], axis=0).tolist())
+        names = ("n_queries", "n_same", "n_cut", "n_shared")
+        return QueryOverlap(**{name: sum(getattr(of, name) for of in seen) for name in names})
 
     @cached_property
     def fitted_before(self) -> tuple[str, ...]:

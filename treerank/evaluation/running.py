@@ -24,7 +24,13 @@ from treerank.documents.labels import are_judged
 from treerank.documents.queries import QueryGroups
 from treerank.documents.ranking_data import RankingData
 from treerank.documents.reading import accepted_by
-from treerank.documents.training_queries import QueryOverlap, cut_or_not, overlap_with_training
+from treerank.documents.training_queries import (
+    UNLESS_LATER,
+    QueryOverlap,
+    cut_or_not,
+    overlap_with_training,
+    partly_seen,
+)
 from treerank.evaluation.data_splits import Clusters, SplitSource, check_cv, make_splits
 from treerank.evaluation.engine_rankers import duplicate
 from treerank.evaluation.fits import Fitted, Search, fit_and_predict, predict_only
@@ -360,12 +366,24 @@ def run_job(job: Job) -> Outcome | Failure:
         return fitted
     further: dict[str, Any] = {"test_to_train": split.test_to_train}
     if job.is_fitted:
-        test = split.test.X, as_passed(split.test.y), split.test.qid
-        no_overlap = QueryOverlap(0, 0, 0)
-        seen = overlap_with_training(job.ranker, *test) if job.learns else no_overlap
-        further |= {"fitted_before": True, "seen": seen, "learns": job.learns}
+        further |= {"fitted_before": True, "seen": _seen(job, split.test), "learns": job.learns}
     beside: dict[str, Any] = {"human": job.split.human, "clusters": job.split.clusters}
     return job.scoring.outcome(job.name, split.name, fitted, split.test, **beside, **further)
+
+
+def _seen(job: Job, test: RankingData) -> QueryOverlap | None:
+    """Return how many test queries the fitted ranker of a job was trained on; None is unknown.
+
+    Where people have judged some of the documents that an LLM has graded, the ranker may have been
+    fitted to the labels of either: those by which more queries are the very same ones decide.
+    """
+    if not job.learns and getattr(job.ranker, "training_queries_", None) is None:
+        return QueryOverlap(0, 0, 0)
+    human = job.split.human
+    labels = [as_passed(test.y)] + ([] if human is None else [human.y])
+    seen = [overlap_with_training(job.ranker, test.X, y, test.qid) for y in labels]
+    found = [overlap for overlap in seen if overlap is not None]
+    return max(found, key=lambda of: (of.n_same, of.n_shared, of.n_queries), default=None)
 
 
 def _load_or_fit(job: Job, split: Split) -> Fitted | Failure:
@@ -549,10 +567,16 @@ def _warn_of_seen(comparison):
                 f"rankers[{name!r}] was fitted to {seen.n_same} of the {total} test queries, so "
                 f"its values are too good. Compare on queries that no ranker has seen{anew}."
             )
-        if seen.n_cut:
+        if seen.n_shared:
             warn_user(
-                f"rankers[{name!r}] was fitted to {seen.n_cut} of the {total} test queries with "
-                f"other documents. {cut_or_not('its values are too good')}"
+                f"rankers[{name!r}] was fitted to {partly_seen(seen.n_shared, total)}, so its "
+                f"values are too good, {UNLESS_LATER}. Compare on queries that no ranker has "
+                f"seen{anew}."
+            )
+        if seen.n_with_others:
+            warn_user(
+                f"rankers[{name!r}] was fitted to {seen.n_with_others} of the {total} test queries "
+                f"with other documents. {cut_or_not('its values are too good')}"
             )
 
 

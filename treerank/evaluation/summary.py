@@ -16,6 +16,7 @@ import numpy as np
 from treerank.display.charts import Intervals
 from treerank.display.results import Shown
 from treerank.display.tables import Table
+from treerank.documents.training_queries import UNLESS_LATER
 from treerank.evaluation.layouts import LAYOUTS
 from treerank.files.replaced import replaced_file
 from treerank.parameters import check_arguments
@@ -551,10 +552,16 @@ def _fit_notes(comparison):
             yield (
                 f"{name} was fitted to {seen.n_same} of the test queries: its values are too good."
             )
-        if seen.n_cut:
+        if seen.n_shared:
             yield (
-                f"{name} was fitted to {seen.n_cut} of the test queries with other documents: its "
-                "values are too good if a split of rows cut them, not if searches came back later."
+                f"{name} was fitted to some documents of {seen.n_shared} of the test queries, "
+                f"perhaps with other labels: its values are too good, {UNLESS_LATER}."
+            )
+        if seen.n_with_others:
+            yield (
+                f"{name} was fitted to {seen.n_with_others} of the test queries with other "
+                "documents: its values are too good if a split of rows cut them, not if searches "
+                "came back later."
             )
     unknown = {o.ranker for o in outcomes if o.fitted_before and o.seen is None}
     if unknown:

@@ -25,6 +25,7 @@ from treerank.documents.labels import labels_with_weight
 from treerank.documents.queries import ByRow, QueryGroups
 from treerank.documents.reading import Accepts, read_documents
 from treerank.documents.rows import Rows
+from treerank.documents.training_queries import TrainingQueries
 from treerank.documents.training_set import TrainingSet
 from treerank.feature_parts.base import (
     check_fitted_part,
@@ -267,6 +268,11 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
     def _given_columns(self) -> Sequence[Columns]:  # type: ignore[override]
         """Columns of the trees from which the feature part starts."""
         return traits_of(self._part_as_set()).given_columns
+
+    @property
+    def _given_queries(self) -> Sequence[TrainingQueries]:  # type: ignore[override]
+        """Queries that the trees were trained on from which the feature part starts."""
+        return traits_of(self._part_as_set()).given_queries
 
     @property
     def _resumes(self) -> bool:  # type: ignore[override]

@@ -81,8 +81,9 @@ class Ranker(Scored):
 
     A subclass declares what it can do by class attributes or properties: ``_accepts``, an
     :class:`~treerank.documents.reading.Accepts`, says which documents it reads; ``_n_threads`` is
-    the number of threads of explanations; and ``_given_columns`` are the columns of the models from
-    which it starts, whose categories keep their codes in ``fit``.
+    the number of threads of explanations; ``_given_columns`` are the columns of the models from
+    which it starts, whose categories keep their codes in ``fit``; and ``_given_queries`` are the
+    queries that these models were trained on.
 
     A subclass may have the parameters below, and ``tau`` and ``clicks``, which are explained at
     :class:`~treerank.rankers.tree_direct_ranker.TreeDirectRanker`. If it lacks them, the defaults
@@ -108,7 +109,7 @@ class Ranker(Scored):
         if ``fit`` got positions. It is NaN for positions without documents. The array has
         ``plot()``.
     training_queries_ : TrainingQueries or None
-        Hashes of the ids and of the documents of the training queries, 20 bytes a query for at
+        Hashes of the ids and of the documents of the training queries, 28 bytes a query for at
         most 65,536 queries. They let ``score`` warn of training queries. None if ``fit`` got
         clicks.
     columns_ : Columns
@@ -142,6 +143,8 @@ class Ranker(Scored):
 
     #: Columns of models from which the ranker starts: their categories keep their codes.
     _given_columns: Sequence[Columns] = ()
+    #: Queries that these models were trained on: the ranker remembers them as its own.
+    _given_queries: Sequence[TrainingQueries] = ()
     #: Whether a fit goes on from a checkpoint.
     _resumes: bool = False
     propensities_: np.ndarray | None = None
@@ -326,9 +329,9 @@ class Ranker(Scored):
             data, eval_set = hold_out_share(data, eval_set, metrics, seed, earlier_queries)
             eval_metric = None
         remembered = data.remembered if self._accepts.labels else None
-        self.training_queries_ = (
-            earlier_queries if remembered is None else remembered.and_earlier(earlier_queries)
-        )
+        for queries in (earlier_queries, *self._given_queries):
+            remembered = queries if remembered is None else remembered.and_earlier(queries)
+        self.training_queries_ = remembered
         held_out = self._held_out(data, eval_set, eval_metric)
         calibrating = held_out and _with_pairs(held_out.first.judged())
         self.head_ = AntisymmetricHead(np.ones(1), self.tau)
