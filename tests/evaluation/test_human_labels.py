@@ -394,3 +394,20 @@ def test_a_ranker_that_starts_from_an_llm_s_trees_remembers_the_llm_s_queries(tm
     again = load(tmp_path / "stacked").fit(X[by_people], HUMAN[by_people], QID[by_people])
     assert len(again.training_queries_.ids) == 80
     assert load(tmp_path / "forest").forest().training_queries is not None
+
+
+def test_the_advice_on_unjudged_documents_keeps_unjudged_queries_unjudged():
+    human = np.where(np.random.default_rng(6).random(640) < 0.6, HUMAN, np.nan)
+    kept = human.copy()
+    with pytest.warns(UserWarning, match=r"judged@3\)") as caught:
+        compare_scores(SCORES, LLM, QID, human_labels=human, metrics=["ndcg@3", "mrr@1"])
+    (text,) = [str(warning.message) for warning in caught if "judged@" in str(warning.message)]
+    code = text.partition("queries alone: ")[2].partition(", or unjudged")[0]
+    labels = {"np": np, "y": human, "qid": QID}
+    exec(code, labels)
+    np.testing.assert_array_equal(
+        np.unique(QID[~np.isnan(labels["y"])]), np.unique(QID[~np.isnan(kept)])
+    )
+    judged = np.isin(QID, QID[~np.isnan(kept)])
+    np.testing.assert_array_equal(labels["y"], np.where(judged, np.nan_to_num(kept), np.nan))
+    compare_scores(SCORES, LLM, QID, human_labels=labels["y"], metrics=["ndcg@3"])

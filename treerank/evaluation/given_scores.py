@@ -27,7 +27,6 @@ from treerank.evaluation.running import (
     refuse_lost_ids,
     warn_of_weak_labels,
 )
-from treerank.metrics.judged import warn_of_unjudged
 from treerank.metrics.registry import Metrics, describe_metrics
 from treerank.parameters import check_arguments
 from treerank.statistics.clusters import (
@@ -127,7 +126,7 @@ def compare_scores(
         )
         for name, column in columns.items()
     }
-    warn_of_unjudged(min(outcome.judged for outcome in outcomes.values()))
+    scoring.warn_of_unjudged([*outcomes.values()])
     names = tuple(next(iter(outcomes.values())).values)
     conventions = describe_metrics(by_name.values(), convention)
     comparison = Comparison(

@@ -77,7 +77,8 @@ class Outcome:
     seconds : tuple of float
         Times of search, fit and predict.
     judged : float
-        judged@10, the share of the top 10 documents that are judged.
+        judged@10, the share of the top 10 documents that are judged; of fewer, if all metrics have
+        smaller cutoffs.
     watched : bool or None
         Whether a validation set was used for early stopping; None without one.
     fitted_before : bool

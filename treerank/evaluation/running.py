@@ -53,7 +53,7 @@ from treerank.evaluation.pipelines import PipelineRanker, adapted
 from treerank.evaluation.ranker_comparison import ByPeople, Comparison, Failure, Outcome
 from treerank.evaluation.store import Store, configuration_of, describe, key_of
 from treerank.metrics.base import Metric
-from treerank.metrics.judged import warn_of_unjudged
+from treerank.metrics.judged import depth_of, warn_of_unjudged
 from treerank.metrics.registry import (
     FunctionMetric,
     Metrics,
@@ -214,7 +214,7 @@ def compare(
     results = _run(jobs, n_jobs)
     outcomes = {(r.ranker, r.split): r for r in results if isinstance(r, Outcome)}
     failures = tuple(result for result in results if isinstance(result, Failure))
-    warn_of_unjudged(min((outcome.judged for outcome in outcomes.values()), default=1.0))
+    scoring.warn_of_unjudged([*outcomes.values()])
     names = tuple(split.name for split in splits)
     columns = next((tuple(outcome.values) for outcome in outcomes.values()), tuple(by_name))
     comparison = Comparison(
@@ -265,6 +265,16 @@ class Scoring:
     metrics: Mapping[str, Metric | FunctionMetric]
     label_weights: Mapping[str, float] | None = None
 
+    @property
+    def judged_depth(self) -> int:
+        """Number of the first documents of a query that should be judged."""
+        return depth_of(self.metrics.values())
+
+    def warn_of_unjudged(self, outcomes: Sequence[Outcome]) -> None:
+        """Warn if many of the first documents of a ranker are not judged."""
+        shares = (outcome.judged for outcome in outcomes)
+        warn_of_unjudged(min(shares, default=1.0), self.judged_depth)
+
     def outcome(
         self,
         ranker: str,
@@ -296,7 +306,7 @@ class Scoring:
             # With no_relevant=0.0, a query without any label would count 0.
             values = {name: np.where(is_judged, value, np.nan) for name, value in values.items()}
             by_people = ByPeople(values, is_judged, fitted_to_both=human.name is not None)
-            judged = judged_labels_share(of_people[some], scores[some], qid[some])
+            judged = self._judged(of_people[some], scores[some], qid[some])
         return Outcome(
             ranker=ranker,
             split=split,
@@ -304,11 +314,15 @@ class Scoring:
             values=values_by_query(self.metrics, y, scores, qid, self.label_weights),
             best_params=fitted.best_params,
             seconds=fitted.seconds,
-            judged=min(judged, judged_labels_share(y, scores, qid)),
+            judged=min(judged, self._judged(y, scores, qid)),
             watched=fitted.watched,
             by_people=by_people,
             **further,
         )
+
+    def _judged(self, y: np.ndarray, scores: np.ndarray, qid: np.ndarray) -> float:
+        """Return the share of the first documents that are judged."""
+        return judged_labels_share(y, scores, qid, self.judged_depth)
 
 
 def _of_queries_with(rows: np.ndarray, qid: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
