@@ -38,6 +38,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:The LLM's labels add almost nothing"),
     pytest.mark.filterwarnings("ignore:Intervals of fewer than 30"),
     pytest.mark.filterwarnings("ignore:rankers.*was fitted to 80 of the 80"),
+    pytest.mark.filterwarnings("ignore:rankers.'other'. was fitted to 45 of the 80"),
 ]
 
 
@@ -351,6 +352,7 @@ def test_notes_say_which_labels_unfitted_rankers_learned_from():
     assert "fitted to the LLM" not in str(compare({"trees": trees}, (X, LLM, QID), cv=2))
 
 
+@pytest.mark.filterwarnings("ignore:Of the first 3 documents")
 @pytest.mark.parametrize("share", [1.0, 0.5], ids=["all they judged", "half of it"])
 def test_a_ranker_of_people_s_queries_is_recognized_among_the_llm_s(share):
     drawn = np.random.default_rng(2).random(640) < 0.9

@@ -66,7 +66,8 @@ def depth_of(metrics: Iterable[Any]) -> int:
     >>> depth_of([Judged(3), Judged(1)]), depth_of([Judged(3), Judged()]), depth_of([Judged(100)])
     (3, 10, 10)
     """
-    return min(_DEPTH, max(getattr(metric, "k", None) or _DEPTH for metric in metrics))
+    cutoffs = (getattr(metric, "k", None) or _DEPTH for metric in metrics)
+    return min(_DEPTH, max(cutoffs, default=_DEPTH))
 
 
 def judged_share(y: ArrayLike, scores: ArrayLike, qid: ByRow, depth: int = _DEPTH) -> float:
