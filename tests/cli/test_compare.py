@@ -110,6 +110,12 @@ def test_tested_queries_are_later_and_users_are_whole(tmp_path):
     expected = compare({"RankSVM": RankSVM()}, data, cv=apart, metrics=["ndcg@10", "map"])
     assert row_of(run(*command, "--folds", 3, "--gap", 4).stdout) == row_of(f"{expected.summary()}")
     assert row_of(run(*command, "--folds", 3).stdout) != row_of(f"{expected.summary()}")
+    found = run(*command[:-4], "--clusters", "user", "--drop", "text", "--drop", "day")
+    visits = X.to_numpy(), y.to_numpy(), qid
+    expected = compare(
+        {"RankSVM": RankSVM()}, visits, clusters=qid // 3, metrics=["ndcg@10", "map"]
+    )
+    assert row_of(found.stdout) == row_of(f"{expected.summary()}")
     late = "--time: must come without --hold-outs"
     one = "--folds must be below the number of queries, 1; got 5. Queries that share a group"
     refused = [

@@ -223,7 +223,7 @@ def test_a_fit_to_a_folder_goes_on_unless_a_folder_was_renamed(folder, tmp_path)
         assert resumed()[1] == 0
 
 
-@pytest.mark.filterwarnings("ignore:Of the first 10 documents")
+@pytest.mark.filterwarnings("ignore:Of the first")
 def test_rankers_are_compared_on_a_folder_as_on_its_rows(folder):
     X, y, qid = FRAME[FEATURES], FRAME["label"], FRAME["query"]
     rankers = {"small": ranker(), "other": ranker().set_params(weight="uniform")}

@@ -26,7 +26,6 @@ from treerank.documents.queries import QueryGroups
 from treerank.documents.training_queries import (
     QueryOverlap,
     TrainingQueries,
-    hashes_of_queries,
     overlap_with_training,
 )
 from treerank.rankers import NestedRanker, StreamingRanker
@@ -77,7 +76,7 @@ CUT = r"(\d+) of (\d+) queries were trained on with other documents"
 def remembered(qid, hashes):
     groups = QueryGroups.from_qid(qid)
     ids = hashes_of(ids_of_queries(qid, groups))
-    return TrainingQueries(ids, *hashes_of_queries(hashes, groups)).smallest()
+    return TrainingQueries.of(ids, hashes, groups).smallest()
 
 
 def rows_of(qid, seed=0):
@@ -261,3 +260,33 @@ def test_dates_with_a_time_zone_are_read_without_a_warning():
         hashes = hashes_of(aware)
         np.testing.assert_array_equal(hashes_of(pd.DatetimeIndex(aware)), hashes)
     np.testing.assert_array_equal(hashes, hashes_of(naive))
+
+
+def test_a_part_of_the_documents_of_a_query_is_recognized_whatever_its_id():
+    rows, some = rows_of(QID), np.random.default_rng(5).random(len(QID)) < 0.5
+    for qid in (QID, WORDS[QID], np.char.add("q", QID.astype(str))):
+        known = remembered(qid[some], rows[some])
+        overlap = known.look_up(rows, np.where(some, np.nan, Y), qid)  # the labels are of others
+        both = np.intersect1d(qid[some], qid[~some])
+        assert (overlap.n_same, overlap.n_shared) == (0, len(both))
+        assert len(both) > 55
+        backwards = remembered(qid, rows).look_up(rows[some], None, qid[some])
+        assert 15 <= backwards.n_shared <= 45  # as likely as the first document is among them
+        assert known.look_up(rows_of(QID, seed=4), None, qid).n_shared == 0
+        assert known.look_up(rows, None, np.char.add("other ", QID.astype(str))).n_shared == 0
+
+
+def test_documents_that_many_queries_have_are_no_sign_of_a_query():
+    rows = np.tile(rows_of(np.arange(10)), 20)  # the same items for all users
+    users = np.repeat(np.arange(20), 10)
+    some = np.random.default_rng(0).random(200) < 0.8
+    known = remembered(users[some], rows[some])
+    assert known.look_up(rows, None, users).n_shared <= 3
+
+
+def test_files_of_older_versions_lack_the_first_documents():
+    state = remembered(QID, rows_of(QID)).as_state()
+    old = TrainingQueries.of_state({n: v for n, v in state.items() if n != "first"})
+    overlap = old.look_up(rows_of(QID)[::2], None, QID[::2])
+    assert (overlap.n_same, overlap.n_shared) == (0, 0)
+    assert old.look_up(rows_of(QID), None, QID).n_same == 60

@@ -93,7 +93,9 @@ def test_wrong_arguments_are_named(scores, y, qid, message):
 
 
 def test_unjudged_documents_are_warned_of():
-    with pytest.warns(UserWarning, match="Of the first 10 documents, .* are judged"):
+    with pytest.warns(
+        UserWarning, match="Of the first 10 documents of judged queries, .* are judged"
+    ):
         compare_scores(SCORES, np.where(np.arange(len(Y)) % 2, np.nan, Y), QID)
     compare_scores(SCORES, np.where(QID % 2, np.nan, Y), QID)  # without whole queries: no warning
     with pytest.raises(ValueError, match="metrics must have different names; got 'map' twice"):

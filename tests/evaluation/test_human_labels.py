@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 
 from treerank import (
     NDCG,
@@ -14,10 +15,12 @@ from treerank import (
     compare,
     compare_scores,
     get_metric,
+    load,
 )
 from treerank.datasets import Qrels, RankingData
 from treerank.evaluation.ranker_comparison import Comparison
-from treerank.rankers import ColumnRanker
+from treerank.feature_parts import RefitTrees, Stages
+from treerank.rankers import ColumnRanker, ForestRanker
 from treerank.statistics import prediction_powered_mean
 
 RNG = np.random.default_rng(0)
@@ -35,6 +38,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:The LLM's labels add almost nothing"),
     pytest.mark.filterwarnings("ignore:Intervals of fewer than 30"),
     pytest.mark.filterwarnings("ignore:rankers.*was fitted to 80 of the 80"),
+    pytest.mark.filterwarnings("ignore:rankers.'other'. was fitted to 45 of the 80"),
 ]
 
 
@@ -74,7 +78,7 @@ def test_table_text_and_html_have_the_effective_number_and_the_correlation():
     assert row[4].startswith(f"{level.interval.estimate:.4f} ± {level.standard_error:.4f}")
     assert row[5:] == [f"{level.effective_n:.0f}", f"{level.correlation:.2f}"]
     for text in (str(summary), summary.to_html().replace("&#x27;", "'"), summary.to_markdown()):
-        assert "80 queries judged by the LLM and 35 of them by people" in text
+        assert "One test set, 80 queries judged by the LLM and 35 of them by people" in text
         assert "must be drawn at random" in text
         assert "35 human and 80 LLM-graded queries: as precise as" in text
         assert f"{level.effective_n:.0f}" in text
@@ -152,6 +156,7 @@ def test_rankers_learn_from_the_llm_alone_and_the_tests_are_over_queries():
     )
     gap = expected("map", X[:, 0], X[:, 1])
     assert comparison.prediction_powered("map", "a", "b") == gap
+    assert "4 splits, 80 queries judged by the LLM and 35 of them by people" in str(comparison)
     assert "given the models" in str(comparison)
     with pytest.raises(ValueError, match="test must be None where human_labels are given"):
         comparison.difference("map", "a", "b", test="corrected_t")
@@ -184,7 +189,7 @@ def test_queries_that_neither_judged_do_not_count():
     [
         ((X, LLM, QID), HUMAN[1:], "human_labels must have one entry per document; got 639"),
         ((X, LLM, QID), np.full(640, np.nan), "human_labels must hold a label in some row"),
-        ((X, LLM, QID), np.where(QID < 19, Y, np.nan), "at least 20 queries.*got 19"),
+        ((X, LLM, QID), np.where(QID < 19, Y, np.nan), "human_labels .* 20 queries.*got 19"),
         ((X, {"a": LLM, "b": Y}, QID), HUMAN, r"must name a label of y where y has several"),
         ((X, {"a": LLM, "b": Y, "c": Y}, QID), "b", "y must have two labels, people's and the LLM"),
         ((FRAME, LLM, QID), "people", "human_labels"),
@@ -193,6 +198,19 @@ def test_queries_that_neither_judged_do_not_count():
 def test_wrong_labels_are_refused_before_any_fit(data, human_labels, message):
     with pytest.raises(ValueError, match=message):
         compare({"a": Never()}, data, human_labels=human_labels)
+
+
+def test_too_few_labels_are_refused_before_a_ranker_fitted_before_is_scored():
+    few = np.where(np.isin(QID, JUDGED[:19]), Y, np.nan)
+    with pytest.raises(ValueError, match=r"human_labels .* at least 20 queries.*got 19"):
+        compare({"a": Unscored(0).fit(X, LLM, QID)}, (X, LLM, QID), human_labels=few)
+
+
+class Unscored(ColumnRanker):
+    """A ranker that must not be scored."""
+
+    def predict(self, X):
+        raise AssertionError("scored")
 
 
 class Never(TreeDirectRanker):
@@ -332,3 +350,66 @@ def test_notes_say_which_labels_unfitted_rankers_learned_from():
     assert "trees: fitted to the LLM's and people's labels, weighted by each" in str(both)
     assert "fitted to the LLM" not in str(compare_scores(SCORES, LLM, QID, human_labels=HUMAN))
     assert "fitted to the LLM" not in str(compare({"trees": trees}, (X, LLM, QID), cv=2))
+
+
+@pytest.mark.filterwarnings("ignore:Of the first 3 documents")
+@pytest.mark.parametrize("share", [1.0, 0.5], ids=["all they judged", "half of it"])
+def test_a_ranker_of_people_s_queries_is_recognized_among_the_llm_s(share):
+    drawn = np.random.default_rng(2).random(640) < 0.9
+    human = np.where(drawn, HUMAN, np.nan)  # people have not judged all documents of a query
+    some = np.flatnonzero(~np.isnan(human) & (np.random.default_rng(3).random(640) < share))
+    ids = np.char.add("q", QID.astype(str))
+    people = TreeDirectRanker("linear").fit(X[some], human[some], ids[some])
+    other = TreeDirectRanker("linear").fit(
+        X[np.isnan(HUMAN)], LLM[np.isnan(HUMAN)], QID[np.isnan(HUMAN)]
+    )
+    with pytest.warns(UserWarning, match="'people'.* of the 80 test queries") as caught:
+        comparison = compare(
+            {"people": people, "other": other}, (X, LLM, ids), human_labels=human, metrics="ndcg@3"
+        )
+    assert (comparison.seen("other").n_same, comparison.seen("other").n_shared) == (45, 0)
+    seen, n_people = comparison.seen("people"), len(np.unique(ids[some]))
+    assert seen.n_same + seen.n_shared == n_people > 30
+    assert (seen.n_same if share == 1 else seen.n_shared) > 30
+    texts = [str(warning.message) for warning in caught if "'people'" in str(warning.message)]
+    assert sum(int(text.split(" of the 80")[0].split()[-1]) for text in texts) == n_people
+    assert "people was fitted to " in str(comparison.summary())
+
+
+def test_a_ranker_that_starts_from_an_llm_s_trees_remembers_the_llm_s_queries(tmp_path):
+    by_people = ~np.isnan(HUMAN)
+    of_llm = TreeDirectRanker(HistogramTrees(3), random_state=0)
+    of_llm.fit(X[~by_people], LLM[~by_people], QID[~by_people])
+    kept = RefitTrees(of_llm.forest(), learning_rate=0.0)
+    parts = ["histogram", "linear"]
+    stacked = TreeDirectRanker([kept, *parts], random_state=0)
+    nested = TreeDirectRanker(Stages([kept, HistogramTrees(2)]), random_state=0)
+    rankers = {"stacked": stacked, "stages": nested, "forest": ForestRanker(of_llm.forest())}
+    for name, ranker in rankers.items():
+        ranker.fit(X[by_people], HUMAN[by_people], QID[by_people])
+        ranker.save(tmp_path / name)
+        clone(ranker).fit(X[by_people], HUMAN[by_people], QID[by_people])
+    files = {name: tmp_path / name for name in rankers}
+    with pytest.warns(UserWarning, match="was fitted to 45 of the 45 test queries"):
+        comparison = compare(files, (X[~by_people], LLM[~by_people], QID[~by_people]))
+    assert {comparison.seen(name).n_same for name in rankers} == {45}
+    again = load(tmp_path / "stacked").fit(X[by_people], HUMAN[by_people], QID[by_people])
+    assert len(again.training_queries_.ids) == 80
+    assert load(tmp_path / "forest").forest().training_queries is not None
+
+
+def test_the_advice_on_unjudged_documents_keeps_unjudged_queries_unjudged():
+    human = np.where(np.random.default_rng(6).random(640) < 0.6, HUMAN, np.nan)
+    kept = human.copy()
+    with pytest.warns(UserWarning, match=r"judged@3\)") as caught:
+        compare_scores(SCORES, LLM, QID, human_labels=human, metrics=["ndcg@3", "mrr@1"])
+    (text,) = [str(warning.message) for warning in caught if "judged@" in str(warning.message)]
+    code = text.partition("queries alone: ")[2].partition(", or unjudged")[0]
+    labels = {"np": np, "y": human, "qid": QID}
+    exec(code, labels)
+    np.testing.assert_array_equal(
+        np.unique(QID[~np.isnan(labels["y"])]), np.unique(QID[~np.isnan(kept)])
+    )
+    judged = np.isin(QID, QID[~np.isnan(kept)])
+    np.testing.assert_array_equal(labels["y"], np.where(judged, np.nan_to_num(kept), np.nan))
+    compare_scores(SCORES, LLM, QID, human_labels=labels["y"], metrics=["ndcg@3"])

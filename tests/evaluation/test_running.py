@@ -1,3 +1,5 @@
+import warnings
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -480,3 +482,16 @@ def test_a_metric_without_a_value_says_so():
     assert "no value" in text.splitlines()[2]
     assert "failed" not in text
     assert "has no value" not in str(compare(lines(), DATA, cv=2, metrics=["ndcg@3"]))
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_a_warning_of_several_fits_is_given_once_at_the_call_of_the_user(n_jobs):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"price": rng.normal(size=120), "shop": rng.choice(["a", "b"], size=120)})
+    y, qid = rng.integers(0, 3, size=120), np.arange(120) // 10
+    rankers = {"linear": TreeDirectRanker("linear")}
+    with warnings.catch_warnings(record=True, action="always") as caught:
+        compare(rankers, (X, y, qid), cv=3, metrics="ndcg@3", n_jobs=n_jobs)
+    of_fits = [each for each in caught if "LinearModel() leaves out" in str(each.message)]
+    assert len(of_fits) == 1
+    assert of_fits[0].filename == __file__

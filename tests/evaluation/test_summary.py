@@ -138,6 +138,25 @@ def test_splits_share_their_mean_ratio_and_their_mean_seconds_of_search_and_fit(
     assert summary.rows(lambda text, is_best: text)[0][-1] == "5.00"
 
 
+def test_the_error_of_a_mean_is_over_splits_and_over_queries_for_rankers_fitted_before():
+    values = {"1": np.array([0.5, 1.0]), "2": np.array([0.0, 0.5])}
+    queries = {"1": np.array([0, 1]), "2": np.array([2, 3])}
+
+    def error(ratio, before):
+        settings = {"fitted_before": before}
+        outcomes = [
+            Outcome("a", name, queries[name], {"map": each}, ratio, {}, (0.0, 0.0, 0.0), **settings)
+            for name, each in values.items()
+        ]
+        return comparison_of_outcomes(outcomes).summary().cells["a", "map"].error
+
+    # The means of the splits are 0.75 and 0.25, of variance 1 / 8; Nadeau and Bengio (2003).
+    assert error(0.25, before=False) == pytest.approx(np.sqrt(1 / 8 * (1 / 2 + 0.25)))
+    over_queries = stats.sem([0.5, 1.0, 0.0, 0.5])
+    assert error(0.25, before=True) == pytest.approx(over_queries)
+    assert error(np.nan, before=True) == pytest.approx(over_queries)  # no training sets at all
+
+
 def test_summary_marks_what_is_significant():
     rng = np.random.default_rng(0)
     qid = np.repeat(np.arange(60), 6)

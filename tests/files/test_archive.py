@@ -278,3 +278,18 @@ def test_what_compresses_too_well_is_stored_as_it_is_and_comes_back(tmp_path, mo
     monkeypatch.setattr(archive, "_MOST_BYTES", 1000)
     write_archive(tmp_path / "zeros", {"a": np.zeros(10_000)})
     assert not read_archive(tmp_path / "zeros")["a"].any()
+
+
+def test_a_file_is_compressed_up_to_the_size_that_the_reader_takes(tmp_path, monkeypatch):
+    content = {"a": np.zeros(10_000)}
+    write_archive(tmp_path / "zeros", content)
+    with zipfile.ZipFile(tmp_path / "zeros") as file:
+        n_bytes = sum(member.file_size for member in file.infolist())
+    monkeypatch.setattr(archive, "_TIMES_FILE", 0)
+    for most, method in ((n_bytes, zipfile.ZIP_DEFLATED), (n_bytes - 1, zipfile.ZIP_STORED)):
+        monkeypatch.setattr(archive, "_MOST_BYTES", most)
+        write_archive(tmp_path / "zeros", content)
+        with zipfile.ZipFile(tmp_path / "zeros") as file:
+            assert {member.compress_type for member in file.infolist()} == {method}
+        if most == n_bytes:
+            assert not read_archive(tmp_path / "zeros")["a"].any()

@@ -162,6 +162,11 @@ def given_columns(each):
     assert [*traits_of(each.whole).given_columns] == [*traits_of(each.part).given_columns]
 
 
+def given_queries(each):
+    ids = ([q.ids.tolist() for q in traits_of(of).given_queries] for of in (each.whole, each.part))
+    assert next(ids) == next(ids)
+
+
 def evals_result_(each):
     """Stages record what its last part does; an ensemble measures the whole once."""
     recorded = traits_of(each.whole).evals_result_
@@ -295,6 +300,7 @@ MEMBERS = {
     member.__name__: member
     for member in (
         *(transform, n_outputs_, n_features_in_, head_weight_, n_threads, given_columns),
+        given_queries,
         *(evals_result_, best_iteration_, components, get_state, set_state, feature_importances_),
         *(get_params, set_params, fit, accepts_rows, accepts_batches, settings_by_workers),
         *(takes_categories, resumes, expected_components),
@@ -397,6 +403,7 @@ def test_a_ranker_has_the_members_of_its_feature_part(name):
     assert accepted_by(ranker).sparse == reads_sparse(ranker.feature_part)
     assert accepted_by(ranker).batches == traits_of(ranker.feature_part).accepts_batches
     assert [*ranker._given_columns] == [*traits_of(ranker.feature_part).given_columns]
+    assert [*ranker._given_queries] == [*traits_of(ranker.feature_part).given_queries]
     assert ranker.best_iteration_ == traits.best_iteration_
     recorded = traits.evals_result_.get("validation", {})
     assert ranker.evals_result_.get("validation", {}) == recorded
@@ -426,7 +433,7 @@ def test_given_trees_say_the_same_as_a_feature_part_and_as_a_ranker():
 
 #: What a ranker of rankers says, where it does not say what its rankers say.
 OF_STAGES = {"batches": False, "several_labels": False}
-DECLARED = ("_accepts", "_n_threads", "_given_columns", "metric", "tau", "clicks")
+DECLARED = ("_accepts", "_n_threads", "_given_columns", "_given_queries", "metric", "tau", "clicks")
 
 
 #: How often users look at a position is known.

@@ -84,7 +84,7 @@ def purchases(kind, n_queries=12, seed=0):
     return X, y, ids, n_relevant
 
 
-@pytest.mark.filterwarnings("ignore:Of the first 10 documents")
+@pytest.mark.filterwarnings("ignore:Of the first")
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("judged", [1.0, 0.6])
 @pytest.mark.parametrize("of_class", VALUES)

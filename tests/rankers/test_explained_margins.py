@@ -52,6 +52,14 @@ def test_a_sentence_names_three_reasons_and_one_against_and_a_table_has_eight_ba
     assert str(parts[0]) == "A is below B because of a -5, c -3, d -2, despite b +4."
 
 
+def test_the_numbers_of_up_to_60_parts_are_all_shown():
+    rows = np.vstack([X, X[:1]])
+    parts = RankSVM().fit(X, Y, QID).explain(rows, -rows)[:, 0]
+    shown = repr(parts[:60]).partition("(")[2].rstrip(")")
+    np.testing.assert_allclose(np.fromstring(shown.strip("[]"), sep=","), parts[:60], rtol=1e-6)
+    assert "..." in repr(parts)  # of 61
+
+
 COLORED = FRAME.assign(color=np.where(Y > 0, "red", "blue"))
 
 

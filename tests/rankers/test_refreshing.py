@@ -66,6 +66,15 @@ def test_what_has_turned_around_is_learned_from_new_and_noticed_on_old_queries()
     assert "The old ranker stays" in str(with_old)
 
 
+def test_a_candidate_that_gains_and_loses_nothing_is_accepted():
+    X = np.tile([0.0, 1.0], len(QID) // 2).reshape(-1, 1)
+    ranker = TreeDirectRanker(HistogramTrees(5), random_state=0).fit(*rows(OLD, X, X[:, 0]))
+    found = refresh(ranker, *rows(LATER, X, X[:, 0]))  # both order all documents as their labels
+    assert found.differences["new"].ends == (0, 0, 0)
+    assert found.accepted
+    assert found.ranker is found.candidate
+
+
 def test_what_is_gained_is_measured_on_queries_that_were_left_out(ranker):
     labels = np.random.default_rng(1).permutation(Y)  # of which nothing can be learned
     found = refresh(ranker, *rows(LATER, y=labels), learn="leaves")

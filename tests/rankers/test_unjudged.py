@@ -17,7 +17,9 @@ from treerank.rankers import NestedRanker
 X, Y, QID = make_web_search(40, documents_per_query=12, n_features=5, random_state=0)
 KNOWN = np.random.default_rng(1).random(len(Y)) < 0.7
 ALL, JUDGED = (X, np.where(KNOWN, Y, np.nan), QID), (X[KNOWN], Y[KNOWN], QID[KNOWN])
-WARNING = pytest.warns(UserWarning, match=r"documents, \d+ % are judged \(judged@10\). Others")
+WARNING = pytest.warns(
+    UserWarning, match=r"documents of judged queries, \d+ % are judged \(judged@10\)"
+)
 
 
 def ranker():

@@ -156,11 +156,17 @@ def test_judged_documents_that_no_run_holds_are_kept_apart_and_told():
         *(("p", "lost", 2), ("p", "bad", 0), ("unasked", "a", 1)),
     ]
     np.testing.assert_array_equal(data.y, [1, NAN, NAN])
-    assert read_runs({"dense": DENSE}, {"p": {"c": 1, "bad": 0}}, unjudged=0).y.tolist() == [
-        1,
-        0,
-        0,
-    ]
+    y = read_runs({"dense": DENSE}, {"p": {"c": 1, "bad": 0}}, unjudged=0).y
+    np.testing.assert_array_equal(y, [1, 0, NAN])  # the third is of another query
+
+
+def test_unjudged_documents_are_not_relevant_in_judged_queries_alone():
+    lists = {"p": {"a": 3.0, "b": 2.0}, "r": {"a": 2.0, "c": 1.0}, "s": {"d": 1.0}}
+    qrels = {"p": {"a": 2}, "s": {"lost": 0}}
+    data = read_runs({"dense": lists}, qrels, unjudged=0)
+    np.testing.assert_array_equal(data.y, [2, 0, NAN, NAN, 0])  # nobody has judged r
+    assert np.unique(data.judged().qid).tolist() == ["p", "s"]
+    np.testing.assert_array_equal(read_runs({"dense": lists}, unjudged=0).y, [NAN] * 5)
 
 
 @pytest.mark.parametrize(

@@ -53,6 +53,8 @@ _HELP = {
     "time": "Column of times: each split trains on earlier queries and tests on later ones.",
     "gap": "Gap between training and test, in days or in units of --time.",
     "groups": "Column of groups, such as users, that are kept together in training or test.",
+    "clusters": "Column of clusters, such as users, whose queries are correlated: intervals and "
+    "tests are over clusters.",
     "human_label": "Column of human labels if --label is an LLM's; cells without one are empty.",
     "store": "Folder that keeps finished fits, so that an interrupted run can be continued.",
     "output": "File to write, with the notes: .txt, .md or .html.",
@@ -91,6 +93,9 @@ def compare(
     label: shared.LabelOfModel = None,
     human_label: Annotated[
         str | None, shared.option(shared.DATA, _HELP["human_label"], metavar="COLUMN")
+    ] = None,
+    clusters: Annotated[
+        str | None, shared.option(shared.DATA, _HELP["clusters"], metavar="COLUMN")
     ] = None,
     query: shared.QueryOfModel = None,
     document: shared.Document = None,
@@ -131,7 +136,7 @@ def compare(
     reporter = Reporter(quiet)
     documents: Any = data
     fitted = _models(models, ranker or [])
-    by_column = shared.given(time=time, groups=groups, human_label=human_label)
+    by_column = shared.given(time=time, groups=groups, human_label=human_label, clusters=clusters)
     columns = _columns(data, by_column, gap)
     if by_column and features is None:
         drop = [*(drop or ()), *by_column.values()]
@@ -161,6 +166,7 @@ def compare(
             convention=convention,
             n_jobs=n_jobs,
             human_labels=columns.get("human_label"),
+            clusters=columns.get("clusters"),
             store=store,
             random_state=random_state,
         )
@@ -237,8 +243,8 @@ def _check_widths(models: dict[str, Any], path: Path, data: Any) -> None:
 def _columns(path: Path, names: dict[str, str], gap: float | None) -> dict[str, Any]:
     """Return the columns of a table that options name, by option, and ``gap`` under "gap".
 
-    ``names`` maps "time", "groups" and "human_label" to the column, where given. The result is
-    empty without any. Refuses what is not a single table.
+    ``names`` maps "time", "groups", "human_label" and "clusters" to the column, where given. The
+    result is empty without any. Refuses what is not a single table.
     """
     if not names:
         return {}

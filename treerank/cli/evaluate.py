@@ -14,7 +14,7 @@ from treerank.cli.console import Reporter, print_table
 from treerank.cli.memory import Memory, score_data
 from treerank.files.archive import is_archive
 from treerank.files.object_stores import shown
-from treerank.metrics.judged import judged_share, warn_of_unjudged
+from treerank.metrics.judged import depth_of, judged_share, warn_of_unjudged
 from treerank.metrics.registry import BESIDE, METRICS, get_metric
 
 DEFAULT_METRICS = ("ndcg@10", "map", "mrr")
@@ -59,8 +59,9 @@ def evaluate(
     reporter = Reporter(quiet)
     scores, documents = score_data(reporter, model, path, memory, is_test=True, **reading)
     y, qid = documents.y, documents.qid
-    warn_of_unjudged(judged_share(y, scores, qid))
     chosen = [get_metric(name) for name in metric or DEFAULT_METRICS]
+    depth = depth_of(chosen)
+    warn_of_unjudged(judged_share(y, scores, qid, depth), depth)
     queries = np.unique(qid).tolist()
     with reporter.step("measuring"):
         columns = {m.name: m.per_query(y, scores, qid).tolist() for m in chosen}

@@ -256,9 +256,9 @@ def read_for(ranker: Any, reporter: Reporter, path: Path, **options: Any) -> Ran
 def column_of(path: Path, name: str, role: str) -> np.ndarray:
     """Return a column of a table for splits or positions, such as times, as an array.
 
-    ``role`` is the option that named it, for messages; "groups" are read as ids.
+    ``role`` is the option that named it, for messages; "groups" and "clusters" are read as ids.
     """
-    ids = [name] if role == "groups" else []
+    ids = [name] if role in ("groups", "clusters") else []
     files = ParquetFiles.open(path, None, name, [name], arguments={name: role}, ids=ids)
     (column,) = files.columns([name])
     values: np.ndarray = as_ids(str(path), name, column)

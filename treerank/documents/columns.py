@@ -370,6 +370,24 @@ def _category_advice(column: Any, levels: Sequence[Any]) -> str:
     return f"Write X[{column.name!r}] = X[{column.name!r}].astype({kind!r})."
 
 
+def indicator_advice(name: str) -> str:
+    """Return how to write a column of zeros and ones for each category of the column ``name``.
+
+    The list of categories is kept, since the rows of a later query lack some of them.
+
+    Examples
+    --------
+    >>> print(indicator_advice("color"))
+    Keep kinds = sorted(set(X['color'].dropna())), write X['color'] = pd.Categorical(X['color'], \
+kinds), then pd.get_dummies(X, columns=['color'], dtype=float): so later rows get the same columns.
+    """
+    return (
+        f"Keep kinds = sorted(set(X[{name!r}].dropna())), write X[{name!r}] = "
+        f"pd.Categorical(X[{name!r}], kinds), then pd.get_dummies(X, columns=[{name!r}], "
+        "dtype=float): so later rows get the same columns."
+    )
+
+
 def _extended(levels: Iterable[Any], values: Iterable[Any]) -> list[Any]:
     """Return levels, followed by the values that are not among them."""
     return [*dict.fromkeys([*levels, *values])]

@@ -56,12 +56,22 @@ class QueryOverlap:
     without_ids : bool
         Whether neither ``fit`` nor the test set had query ids, so that all rows of either are one
         query, and it was cut.
+    n_shared : int
+        Queries of the same id of which some of these documents were trained on, as where people
+        have judged a part of the documents that an LLM has graded. Those of ``n_same`` do not
+        count, those of ``n_cut`` do.
     """
 
     n_queries: int
     n_same: int
     n_cut: int
     without_ids: bool = False
+    n_shared: int = 0
+
+    @property
+    def n_with_others(self) -> int:
+        """Queries of which only other documents were trained on, as far as known."""
+        return max(self.n_cut - self.n_shared, 0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,43 +86,72 @@ class TrainingQueries:
         Hash of the features of the judged documents of each query, in any order.
     sizes : ndarray of int32 of shape (n_remembered,)
         Number of judged documents of each query.
+    first : ndarray of uint64 of shape (n_remembered,)
+        Smallest hash of a judged document of each query, by which a part of its documents is
+        recognized; 0 where it is not known, as in files of older versions.
 
     Examples
     --------
     >>> qid = ["red shoes", "red shoes", "blue hat", "blue hat"]
     >>> groups, rows = QueryGroups.from_qid(qid), np.arange(1, 5, dtype=np.uint64)
     >>> ids = hashes_of(["blue hat", "red shoes"])
-    >>> queries = TrainingQueries(ids, *hashes_of_queries(rows, groups)).smallest()
-    >>> queries.overlap(["red shoes"], rows[1:2], QueryGroups.from_qid(None, 1))
-    QueryOverlap(n_queries=1, n_same=0, n_cut=1, without_ids=False)
-    >>> queries.overlap(["shoes, red"], rows[:2], QueryGroups.from_qid(None, 2))
-    QueryOverlap(n_queries=1, n_same=1, n_cut=0, without_ids=False)
+    >>> queries = TrainingQueries.of(ids, rows, groups).smallest()
+    >>> overlap = queries.overlap(["red shoes"], rows[3:4], QueryGroups.from_qid(None, 1))
+    >>> overlap.n_same, overlap.n_cut, overlap.n_shared
+    (0, 1, 0)
+    >>> queries.overlap(["shoes, red"], rows[:2], QueryGroups.from_qid(None, 2)).n_same
+    1
     """
 
     ids: np.ndarray
     documents: np.ndarray
     sizes: np.ndarray
+    first: np.ndarray
+
+    @classmethod
+    def of(
+        cls,
+        ids: np.ndarray,
+        of_rows: np.ndarray,
+        groups: QueryGroups,
+        judged: np.ndarray | None = None,
+    ) -> Self:
+        """Return queries by the hashes of their ids and of their rows.
+
+        ``judged`` is a mask of rows, by default all.
+        """
+        documents, sizes = hashes_of_queries(of_rows, groups, judged)
+        none = np.uint64(2**64 - 1)
+        rows = of_rows if judged is None else np.where(judged, of_rows, none)
+        first = np.minimum.reduceat(groups.sorted(rows), groups.indptr[:-1])
+        return cls(ids, documents, sizes, np.where(sizes > 0, first, np.uint64(0)))
 
     def take(self, queries: np.ndarray) -> Self:
         """Return some of the queries, by their numbers or by a mask."""
-        return type(self)(self.ids[queries], self.documents[queries], self.sizes[queries])
+        return type(self)(**{name: of[queries] for name, of in self.as_state().items()})
 
     def joined(self, of_all: Callable[[np.ndarray], np.ndarray]) -> Self:
         """Return the queries of all workers.
 
         ``of_all(values)`` concatenates the arrays of all workers.
         """
-        return type(self)(of_all(self.ids), of_all(self.documents), of_all(self.sizes))
+        return type(self)(**{name: of_all(column) for name, column in self.as_state().items()})
 
     def smallest(self) -> Self:
         """Return at most 65,536 queries, those with the smallest hashes of ids, ascending."""
         return self.take(np.lexsort((self.documents, self.ids))[:MOST_REMEMBERED])
 
     def and_earlier(self, earlier: "TrainingQueries | None") -> Self:
-        """Return these queries and the queries of the earlier fit that goes on here, if any."""
+        """Return these queries and the queries of the earlier fit that goes on here, if any.
+
+        They are distinct, and at most 65,536.
+        """
         if earlier is None:
             return self
-        return self._joined([(q.ids, q.documents, q.sizes) for q in (self, earlier)])
+        columns = zip(self.as_state().values(), earlier.as_state().values(), strict=True)
+        both = type(self)(*(np.concatenate(column) for column in columns))
+        first = np.unique(np.column_stack([both.ids, both.documents]), axis=0, return_index=True)[1]
+        return both.take(first).smallest()
 
     def contain(self, queries: "TrainingQueries") -> np.ndarray:
         """Return a mask of ``queries``: those with the same documents as one of these queries."""
@@ -155,6 +194,12 @@ class TrainingQueries:
         the sizes also look like a random split, and a search that comes back with new documents
         is the same query although no split has cut it. So messages about ``n_cut`` name both
         cases.
+
+        The same id with one of the same documents is the same query, whatever the id looks like.
+        Of the documents of each training query, the one with the smallest hash is remembered, and
+        looked for among all documents of the test query, also those without a label. So a query
+        of which all documents are tested is found for sure if a part of them was trained on, and
+        with the probability of that part if a part is tested and all were trained on.
         """
         documents, sizes = hashes_of_queries(of_rows, groups, judged)
         hashes = hashes_of(ids)
@@ -162,6 +207,7 @@ class TrainingQueries:
         has_trained_id = _are_in(hashes[queries], self.ids)
         has_trained_id &= np.array([ids[q] is not None for q in queries.tolist()], dtype=np.bool_)
         same = self._have_documents(documents[queries], hashes[queries])
+        shared = self._share_documents(hashes, of_rows, groups)[queries] & has_trained_id & ~same
         n_cut = int((has_trained_id & ~same).sum())
         # The first rows of the training set itself may cut a query, too: more are the same then.
         if 0 < n_cut and n_cut > (has_trained_id & same).sum():
@@ -170,7 +216,8 @@ class TrainingQueries:
                 n_cut = 0
         else:
             n_cut = 0
-        return QueryOverlap(len(queries), int(same.sum()), n_cut)
+        n_same, n_shared = int(same.sum()), int(shared.sum())
+        return QueryOverlap(len(queries), n_same, n_cut, n_shared=n_shared)
 
     def look_up(self, of_rows: np.ndarray, y: Any, qid: Any) -> QueryOverlap:
         """Count the queries that were also trained on, given ``y`` and ``qid`` as in ``score``.
@@ -198,6 +245,22 @@ class TrainingQueries:
         same = _are_in(documents, distinct[counts == 1])
         pairs = _pair_hashes(self.ids[trained], self.documents[trained])
         return same | _are_in(_pair_hashes(hashes, documents), np.sort(pairs))
+
+    def _share_documents(
+        self, hashes: np.ndarray, of_rows: np.ndarray, groups: QueryGroups
+    ) -> np.ndarray:
+        """Return a mask of the queries that have the first document of a training query of this id.
+
+        ``hashes`` are the hashes of the ids. First documents of several training queries say
+        nothing about the query.
+        """
+        pairs = np.unique(np.column_stack([self.ids, self.first])[self.first > 0], axis=0)
+        distinct, counts = np.unique(pairs[:, 1], return_counts=True)
+        pairs = pairs[_are_in(pairs[:, 1], distinct[counts == 1])]
+        trained = np.sort(_pair_hashes(pairs[:, 0], pairs[:, 1]))
+        is_first = _are_in(_pair_hashes(hashes[groups.codes], of_rows), trained)
+        shared: np.ndarray = np.bincount(groups.codes, is_first, groups.n_queries) > 0
+        return shared
 
     def _has_trained_on(
         self, ids: list[Any], hashes: np.ndarray, sizes: np.ndarray, n_cut: int
@@ -270,12 +333,6 @@ class TrainingQueries:
         is_sample = len(self.ids) >= MOST_REMEMBERED
         return self.ids[-1] if is_sample else np.uint64(2**64 - 1)
 
-    def _joined(self, parts: Sequence[tuple[np.ndarray, np.ndarray, np.ndarray]]) -> Self:
-        """Return the distinct queries of several tuples (ids, documents, sizes), at most 65,536."""
-        ids, documents, sizes = (np.concatenate(column) for column in zip(*parts, strict=True))
-        first = np.unique(np.column_stack([ids, documents]), axis=0, return_index=True)[1]
-        return type(self)(ids, documents, sizes).take(first).smallest()
-
     def as_state(self) -> dict[str, np.ndarray]:
         """Return the arrays by name, as model files keep them."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
@@ -285,8 +342,10 @@ class TrainingQueries:
         """Return the object of a state of :meth:`as_state`; refuse an invalid state."""
         if state is None:
             return None
+        if "first" not in state and "ids" in state:  # a file of an older version
+            state = {**state, "first": np.zeros(np.shape(state["ids"]), dtype=np.uint64)}
         of_hashes = array("uint64", "n_remembered")
-        rules = {"ids": of_hashes, "documents": of_hashes}
+        rules = {"ids": of_hashes, "documents": of_hashes, "first": of_hashes}
         check_state(state, rules | {"sizes": array("int32", "n_remembered", at_least=1)})
         if (state["ids"][1:] < state["ids"][:-1]).any():
             raise ValueError("ids must ascend.")
@@ -306,8 +365,8 @@ def overlap_with_training(
     >>> from treerank import TreeDirectRanker, make_web_search
     >>> X, y, qid = make_web_search(20, documents_per_query=10, random_state=0)
     >>> ranker = TreeDirectRanker("linear").fit(X[qid < 15], y[qid < 15], qid[qid < 15])
-    >>> overlap_with_training(ranker, X, y, qid)
-    QueryOverlap(n_queries=20, n_same=15, n_cut=0, without_ids=False)
+    >>> overlap_with_training(ranker, X, y, qid).n_same
+    15
     """
     steps = getattr(estimator, "steps", [])
     if steps:
@@ -367,7 +426,29 @@ queries that it has not seen.
             f"The ranker was fitted to {overlap.n_same} of the {overlap.n_queries} queries, so its "
             f"{consequence}. {instead} on queries that it has not seen."
         )
-    warn_of_cut_queries(overlap, f"its {consequence}")
+    if overlap.n_shared:
+        warn_user(
+            f"The ranker was fitted to {partly_seen(overlap.n_shared, overlap.n_queries)}, so its "
+            f"{consequence}, {UNLESS_LATER}. {instead} on queries that it has not seen."
+        )
+    warn_of_cut_queries(replace(overlap, n_cut=overlap.n_with_others), f"its {consequence}")
+
+
+#: When it is no fault that a ranker was trained on some of the documents of a query.
+UNLESS_LATER = "unless these are the same searches at another time"
+
+
+def partly_seen(n_shared: int, n_queries: int) -> str:
+    """Return which part of the test queries a ranker has trained on in part, as a text.
+
+    Examples
+    --------
+    >>> partly_seen(59, 300)
+    'some documents of 59 of the 300 test queries, perhaps with other labels'
+    """
+    return (
+        f"some documents of {n_shared} of the {n_queries} test queries, perhaps with other labels"
+    )
 
 
 def cut_or_not(consequence: str) -> str:

@@ -228,7 +228,7 @@ def training_set(
     else:
         of_query = groups.first_of(id_hashes)
     judged = are_judged(y if labels is None else labels)
-    queries = TrainingQueries(of_query, *hashes_of_queries(hashes, groups, judged))
+    queries = TrainingQueries.of(of_query, hashes, groups, judged)
     return replace(ordered, queries=queries.take(query))
 
 

@@ -20,7 +20,33 @@ from treerank.documents.queries import QueryGroups, check_qid
 from treerank.documents.ranking_data import Batches, RankingData
 from treerank.documents.reading import take_columns
 from treerank.evaluation.labels import HumanLabels, as_passed, checked_labels, labels_of_people
-from treerank.model_selection import QueryKFold, QuerySplitter
+from treerank.model_selection import QueryKFold, QuerySplitter, QueryTimeSplit
+from treerank.statistics.clusters import (
+    ClustersOfRows,
+    clusters_by_query,
+    refuse_clusters,
+    take_clusters,
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Clusters:
+    """The cluster of each document of a test set.
+
+    Attributes
+    ----------
+    codes : ndarray of int of shape (n_documents,)
+        Equal where clusters are.
+    in_training : bool, default=False
+        Whether the training set has other queries of the same clusters.
+    """
+
+    codes: np.ndarray
+    in_training: bool = False
+
+    def by_query(self, qid: np.ndarray) -> np.ndarray:
+        """Return the cluster of each query, in ascending order of ids."""
+        return np.asarray(QueryGroups.from_qid(qid, len(qid)).first_of(self.codes))
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +67,8 @@ class SplitSource:
         People's labels of the test set, where ``y`` are an LLM's.
     has_ids : bool
         Whether query ids are the ids that the user passed, and not numbers that replace them.
+    clusters : Clusters or None
+        Clusters of the test set; None if queries are independent.
     """
 
     name: str
@@ -49,6 +77,7 @@ class SplitSource:
     has_training: bool = True
     human: HumanLabels | None = None
     has_ids: bool = True
+    clusters: Clusters | None = None
 
 
 def _rows_of(data: RankingData, name: str, *parts: np.ndarray) -> Split:
@@ -64,6 +93,7 @@ def make_splits(
     *,
     only_test: bool = False,
     human_labels: Any = None,
+    clusters: ClustersOfRows = None,
 ) -> Sequence[SplitSource]:
     """Return the splits of the data; the arguments are as in ``compare``.
 
@@ -77,6 +107,13 @@ def make_splits(
             "human_labels must be None for data in folds; got labels. Pass one data set, (X, y, "
             "qid), and folds as pairs of rows: cv=[(train, test), ...]."
         )
+    if clusters is not None and not _is_data(data):
+        raise ValueError(
+            "clusters must be None for data in folds; got clusters. Pass one data set, (X, y, "
+            "qid), and folds as pairs of rows: cv=[(train, test), ...]."
+        )
+    if clusters is not None and human_labels is not None:
+        refuse_clusters("human_labels")
     if isinstance(data, str | Path):
         _refuse_cv(cv)
         load_folds(data)  # names missing files before the work begins
@@ -85,15 +122,16 @@ def make_splits(
             SplitSource(folder.resolve().name, partial(read_fold, folder)) for folder in folders
         ]
     if _is_data(data) and only_test:
-        test, human, has_ids = _check_data(data, human_labels)
+        test, human, has_ids, codes = _check_data(data, human_labels, clusters)
         if human is not None:
             human.check_size(test.qid)
         split = partial(Split, "test", None, test)
         settings = {"has_training": False, "human": human, "has_ids": has_ids}
+        settings["clusters"] = None if codes is None else Clusters(codes)
         return [SplitSource("test", split, test.y.dtype.names, **settings)]
     if _is_data(data):
-        documents, human, has_ids = _check_data(data, human_labels)
-        splits = _row_splits(documents, human, cv, random_state)
+        documents, human, has_ids, codes = _check_data(data, human_labels, clusters)
+        splits = _row_splits(documents, human, codes, cv, random_state)
         return [replace(split, has_ids=has_ids) for split in splits]
     if isinstance(data, tuple) and len(data) == 2 and np.ndim(data[0]) == 2:
         raise ValueError(
@@ -130,18 +168,20 @@ def _is_data(data):
     )
 
 
-def _check_data(data, human_labels):
-    """Return ``(data, human, has_ids)`` of one data set and the argument ``human_labels``.
+def _check_data(data, human_labels, clusters):
+    """Return ``(data, human, has_ids, codes)`` of one data set and the arguments of ``compare``.
 
     ``data`` is RankingData with labels, one or several, and query ids as arrays of equal length.
     ``human`` are people's labels, or None. ``has_ids`` tells whether query ids were kept: ids of
-    mixed types become numbers.
+    mixed types become numbers. ``codes`` are numbers of the documents' clusters, or None.
     """
     X, y, qid = data
     human_labels = labels_of_people(human_labels, data)
     is_one_of_y = isinstance(human_labels, str) and human_labels in (split_labels(y) or ())
     named = {} if is_one_of_y else {"human_labels": human_labels}
-    X, (y, qid, *taken) = take_columns(X, y=y, qid=qid, **named)
+    if isinstance(clusters, str) and hasattr(qid, "get_level_values"):
+        clusters = take_clusters(clusters, qid)
+    X, (y, qid, clusters, *taken) = take_columns(X, y=y, qid=qid, clusters=clusters, **named)
     n_documents = X.shape[0] if hasattr(X, "shape") else len(X)
     _check_features(X)
     y = checked_labels(y, n_documents)
@@ -154,7 +194,11 @@ def _check_data(data, human_labels):
         has_ids = are_alike and can_be_sorted(qid)
         queries = check_ids("qid", [*qid]) if has_ids else queries
     human = HumanLabels.of(taken[0] if taken else human_labels, y)
-    return RankingData(X, y, queries), human, has_ids
+    codes = None
+    if clusters is not None:
+        groups = QueryGroups.from_qid(queries, n_documents)
+        codes = clusters_by_query(clusters, groups, queries)[groups.codes]
+    return RankingData(X, y, queries), human, has_ids, codes
 
 
 def can_be_sorted(ids: Iterable[Any]) -> bool:
@@ -200,14 +244,18 @@ def _in_memory(split: Any) -> SplitSource:
 
 
 def _row_splits(
-    data: RankingData, human: HumanLabels | None, cv: Any, random_state: int
+    data: RankingData,
+    human: HumanLabels | None,
+    clusters: np.ndarray | None,
+    cv: Any,
+    random_state: int,
 ) -> Iterator[SplitSource]:
     """Yield the splits of one data set by ``cv``.
 
-    Refuses splits that cut a query, that test a row twice, or that test too few queries with labels
-    by people.
+    ``clusters`` are numbers of the documents' clusters, or None. Refuses splits that cut a query,
+    that test a row twice, or that test too few queries with labels by people.
     """
-    pairs = _index_pairs(data, human, cv, random_state)
+    pairs = _index_pairs(data, human, clusters, cv, random_state)
     if human is not None:
         tested = np.unique(np.concatenate([test for _, test in pairs]))
         human.take(tested).check_size(data.qid[tested])
@@ -221,8 +269,11 @@ def _row_splits(
             raise ValueError(f"cv must test each row once; split {number} has one twice.")
         name = f"{number:0{width}d}"
         split = partial(_rows_of, data, name, train, test)
-        tested_human = human and human.take(test)
-        yield SplitSource(name, split, data.y.dtype.names, human=tested_human)
+        beside: dict[str, Any] = {"human": human and human.take(test)}
+        if clusters is not None:
+            is_cut = bool(np.isin(clusters[test], clusters[train]).any())
+            beside["clusters"] = Clusters(clusters[test], in_training=is_cut)
+        yield SplitSource(name, split, data.y.dtype.names, **beside)
 
 
 def check_cv(name: str, cv: Any) -> None:
@@ -233,12 +284,13 @@ def check_cv(name: str, cv: Any) -> None:
         raise TypeError(f"{name} must be a number, a splitter or pairs of rows; got {quote(cv)}.")
 
 
-def _index_pairs(data, human, cv, random_state):
+def _index_pairs(data, human, clusters, cv, random_state):
     """Return a list of tuples (training rows, test rows), one for each split.
 
     ``cv`` is a number of folds, 5 if None, a splitter or the pairs themselves. Rows are masks or
     row numbers; negative numbers are refused. ``human`` are people's labels, or None. A number of
-    folds has equally many judged queries in each fold.
+    folds has equally many judged queries in each fold. Splitters, except by time, and folds keep
+    ``clusters`` whole, if there are any.
     """
     cv = 5 if cv is None else cv
     check_cv("cv", cv)
@@ -255,7 +307,7 @@ def _index_pairs(data, human, cv, random_state):
                     f"cv must be at most the number of judged queries, {n_judged}; got "
                     f"{cv.n_splits}."
                 )
-            return _folds_of_judged(codes, judged_rows, is_judged, cv)
+            return _folds_of_judged(codes, judged_rows, is_judged, clusters, cv)
     elif 0 < n_unjudged < len(is_judged):
         warn_user(
             f"{n_unjudged} of {len(is_judged)} queries have no judgment, and cv splits them like "
@@ -265,10 +317,14 @@ def _index_pairs(data, human, cv, random_state):
         )
     if hasattr(cv, "split"):
         # scikit-learn's splitters call the query ids groups.
-        name = "qid" if isinstance(cv, QuerySplitter) else "groups"
+        if isinstance(cv, QuerySplitter):
+            is_by_time = isinstance(cv, QueryTimeSplit)
+            groups = {"qid": data.qid, "groups": None if is_by_time else clusters}
+        else:
+            groups = {"groups": data.qid if clusters is None else clusters}
         with naming("cv"):
             y = data.y[data.y.dtype.names[0]] if data.y.dtype.names else data.y
-            cv = list(cv.split(y.reshape(-1, 1), y, **{name: data.qid}))
+            cv = list(cv.split(y.reshape(-1, 1), y, **groups))
     try:
         rows, pairs = np.arange(len(data)), [[*map(np.asarray, pair)] for pair in cv]
         if any(np.min(part, initial=0) < 0 for pair in pairs for part in pair):
@@ -284,7 +340,7 @@ def _judged_rows(data, human):
     return rows if human is None else rows | ~np.isnan(human.y)
 
 
-def _folds_of_judged(codes, judged_rows, is_judged, folds):
+def _folds_of_judged(codes, judged_rows, is_judged, clusters, folds):
     """Return a list of tuples (training rows, test rows): folds of the judged queries.
 
     These are the folds that ``data.judged()`` would have. Otherwise a query would count more if few
@@ -292,14 +348,17 @@ def _folds_of_judged(codes, judged_rows, is_judged, folds):
     judgment change no value, and are assigned to the folds one after the other.
 
     ``codes`` are the numbers of the documents' queries, ``judged_rows`` and ``is_judged`` masks of
-    documents and of queries.
+    documents and of queries. ``clusters`` are numbers of the documents' clusters, which are kept
+    whole, or None.
     """
-    rows, others = np.flatnonzero(judged_rows), np.flatnonzero(~is_judged)
-    fold = np.empty(len(is_judged), dtype=np.int64)
+    units = codes if clusters is None else clusters
+    rows = np.flatnonzero(judged_rows)
+    fold = np.full(units.max() + 1, -1)
+    for number, (_, test) in enumerate(folds.split(rows, qid=codes[rows], groups=units[rows])):
+        fold[units[rows[test]]] = number
+    others = np.flatnonzero(fold < 0)
     fold[others] = np.arange(len(others)) % folds.n_splits
-    for number, (_, test) in enumerate(folds.split(rows, qid=codes[rows])):
-        fold[codes[rows[test]]] = number
-    fold_of_row = fold[codes]
+    fold_of_row = fold[units]
     return [
         (np.flatnonzero(fold_of_row != number), np.flatnonzero(fold_of_row == number))
         for number in range(folds.n_splits)

@@ -1,15 +1,17 @@
 """Fitted rankers in a comparison, also from model files."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from treerank.checks import naming
+from treerank.documents.ranking_data import RankingData
 from treerank.documents.reading import accepted_by
 from treerank.evaluation.engine_rankers import duplicate
 from treerank.files.archive import is_archive
@@ -86,17 +88,36 @@ def learns_from_labels(ranker: Any) -> bool:
     return needs_fit(ranker) and accepted_by(ranker).labels
 
 
-def fitted_names(rankers: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the names of the rankers that were fitted before.
+def scored_names(rankers: Mapping[str, Any], searched: Collection[str] = ()) -> tuple[str, ...]:
+    """Return the names of the rankers that are only scored: those that were fitted before.
 
-    Rankers that require no fitting are included if all others were fitted before, and there is at
-    least one such.
+    Rankers that learn from no labels need no training set. They are included unless some other
+    ranker needs one, or their hyperparameters are ``searched``, which needs labels.
     """
     fitted = set()
     for name, ranker in rankers.items():
         with naming(f"rankers[{name!r}]"):  # raises for wrong settings
             fitted |= {name} if is_fitted(ranker) else set()
-    free = {n for n, ranker in rankers.items() if n not in fitted and not needs_fit(ranker)}
-    if fitted and fitted | free == set(rankers):
+    free = {n for n, ranker in rankers.items() if not learns_from_labels(ranker)} - {*searched}
+    if fitted | free == set(rankers):
         fitted |= free
     return tuple(name for name in rankers if name in fitted)
+
+
+def fitted_without_labels(ranker: Any, documents: RankingData) -> Any:
+    """Return a ranker that is only scored, fitted to the documents if it is not fitted yet.
+
+    It learns from no labels, and sees none: they are all 0.
+
+    Examples
+    --------
+    >>> from treerank import make_web_search
+    >>> from treerank.rankers.column_ranker import ColumnRanker
+    >>> documents = RankingData(*make_web_search(5))
+    >>> fitted_without_labels(ColumnRanker(2), documents).column_index_
+    2
+    """
+    if is_fitted(ranker) or not needs_fit(ranker):
+        return ranker
+    no_labels = np.zeros(len(documents))
+    return duplicate(ranker).fit(documents.X, no_labels, documents.qid)

@@ -2,15 +2,16 @@
 
 import math
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from treerank.checks import check_column
 from treerank.documents.ids import check_ids
-from treerank.documents.queries import ByRow, check_qid, warn_without_qid
+from treerank.documents.queries import ByRow, QueryGroups, check_qid, warn_without_qid
 from treerank.documents.ranking_data import RankingData
-from treerank.evaluation.data_splits import can_be_sorted
+from treerank.evaluation.data_splits import Clusters, can_be_sorted
 from treerank.evaluation.fits import Fitted
 from treerank.evaluation.labels import (
     HumanLabels,
@@ -26,9 +27,14 @@ from treerank.evaluation.running import (
     refuse_lost_ids,
     warn_of_weak_labels,
 )
-from treerank.metrics.judged import warn_of_unjudged
 from treerank.metrics.registry import Metrics, describe_metrics
 from treerank.parameters import check_arguments
+from treerank.statistics.clusters import (
+    ClustersOfRows,
+    clusters_by_query,
+    refuse_clusters,
+    take_clusters,
+)
 
 #: Advice for scores of a retriever, which are missing where it did not find the document.
 _MISSING_SCORES = (
@@ -48,6 +54,7 @@ def compare_scores(
     convention: str = "treerank",
     label_weights: Mapping[str, float] | None = None,
     human_labels: ArrayLike | RankingData | str | None = None,
+    clusters: ClustersOfRows = None,
 ) -> Comparison:
     """Compare scores of the same documents, wherever they are from.
 
@@ -67,6 +74,9 @@ def compare_scores(
         Query of each document; None is a single query, which no test can compare.
     metrics, convention, label_weights, human_labels
         As in :func:`treerank.compare`.
+    clusters : array-like of shape (n_documents,) or str, default=None
+        As in :func:`treerank.compare`; text is the name of a level of ``qid``, such as "user" of
+        ``pd.MultiIndex.from_frame(table[["user", "week"]])``.
 
     Returns
     -------
@@ -96,19 +106,27 @@ def compare_scores(
     if qid is not None and ids.dtype.kind == "O" and not can_be_sorted(ids):
         refuse_lost_ids(by_name)
         ids = check_qid(qid)  # tables have numbers in place of the ids
+    of_queries = None
+    if clusters is not None:
+        if human_labels is not None:
+            refuse_clusters("human_labels")
+        groups = QueryGroups.from_qid(ids)
+        by_query = clusters_by_query(take_clusters(clusters, qid), groups, ids)
+        of_queries = Clusters(by_query[groups.codes])
     human = HumanLabels.of(labels_of_people(human_labels, (None, y, qid)), labels)
     scoring, data = Scoring(by_name, label_weights), RankingData(None, labels, ids)
     if human is not None:
         human.check_size(ids)
         check_defined(by_name, [(human, data)])
     nan = math.nan
+    further: dict[str, Any] = {"clusters": of_queries, "test_to_train": math.nan}
     outcomes = {
         (name, "test"): scoring.outcome(
-            name, "test", Fitted(column, {}, (nan, nan, nan)), data, human, test_to_train=nan
+            name, "test", Fitted(column, {}, (nan, nan, nan)), data, human, **further
         )
         for name, column in columns.items()
     }
-    warn_of_unjudged(min(outcome.judged for outcome in outcomes.values()))
+    scoring.warn_of_unjudged([*outcomes.values()])
     names = tuple(next(iter(outcomes.values())).values)
     conventions = describe_metrics(by_name.values(), convention)
     comparison = Comparison(

@@ -125,9 +125,9 @@ def check_label_weights(
     weights_of_labels(label_weights, names)
 
 
-def judged_labels_share(y: np.ndarray, scores: np.ndarray, qid: Any) -> float:
-    """Return judged@10, where a document is judged if any of its labels is."""
-    return judged_share(np.where(are_judged(as_passed(y)), 0.0, np.nan), scores, qid)
+def judged_labels_share(y: np.ndarray, scores: np.ndarray, qid: Any, depth: int) -> float:
+    """Return judged@depth, where a document is judged if any of its labels is."""
+    return judged_share(np.where(are_judged(as_passed(y)), 0.0, np.nan), scores, qid, depth)
 
 
 def labels_of_people(human_labels: Any, data: Any) -> Any:
@@ -229,7 +229,7 @@ class HumanLabels:
 
         ``qid`` are the queries of the documents.
         """
-        check_n_human(len(np.unique(qid[~np.isnan(self.y)])))
+        check_n_human(len(np.unique(qid[~np.isnan(self.y)])), name="human_labels")
 
 
 def check_defined(

@@ -77,15 +77,22 @@ class Outcome:
     seconds : tuple of float
         Times of search, fit and predict.
     judged : float
-        judged@10, the share of the top 10 documents that are judged.
+        judged@10, the share of the top 10 documents that are judged; of fewer, if all metrics have
+        smaller cutoffs.
     watched : bool or None
         Whether a validation set was used for early stopping; None without one.
     fitted_before : bool
-        Whether the ranker was fitted before, and only scored here.
+        Whether the ranker was fitted before, or learns from no labels, and is only scored here.
+    learns : bool
+        Whether fits of the ranker depend on labels.
     seen : QueryOverlap or None
         How many test queries a ranker that was fitted before was trained on, if it remembers.
     by_people : ByPeople or None
         Values by people's labels, where ``values`` are by an LLM's.
+    clusters : ndarray of int of shape (n_queries,) or None
+        Cluster of each query; None if queries are independent.
+    has_cut_clusters : bool
+        Whether the training set has other queries of these clusters.
     """
 
     ranker: str
@@ -98,8 +105,11 @@ class Outcome:
     judged: float = 1.0
     watched: bool | None = None
     fitted_before: bool = False
+    learns: bool = True
     seen: QueryOverlap | None = None
     by_people: ByPeople | None = None
+    clusters: np.ndarray | None = None
+    has_cut_clusters: bool = False
 
 
 @dataclass(frozen=True, repr=False)
@@ -222,19 +232,50 @@ class Comparison(RenamedMembers, Shown):
         queries.
         """
         seen = [o.seen for o in self.outcomes.values() if o.ranker == ranker and o.seen]
-        counts = [(overlap.n_queries, overlap.n_same, overlap.n_cut) for overlap in seen]
-        return QueryOverlap(*np.sum(counts or [(0, 0, 0)], axis=0).tolist())
+        names = ("n_queries", "n_same", "n_cut", "n_shared")
+        return QueryOverlap(**{name: sum(getattr(of, name) for of in seen) for name in names})
 
     @cached_property
     def fitted_before(self) -> tuple[str, ...]:
-        """Rankers that were fitted before, and only scored here."""
+        """Rankers that were fitted before, or learn from no labels, and are only scored here."""
         names = {o.ranker for o in self.outcomes.values() if o.fitted_before}
         return tuple(name for name in self.rankers if name in names)
+
+    @cached_property
+    def without_labels(self) -> tuple[str, ...]:
+        """Rankers of ``fitted_before`` that learn from no labels."""
+        names = {o.ranker for o in self.outcomes.values() if not o.learns}
+        return tuple(name for name in self.fitted_before if name in names)
 
     @cached_property
     def has_human_labels(self) -> bool:
         """Whether all queries have labels by an LLM, and some also by people."""
         return any(outcome.by_people is not None for outcome in self.outcomes.values())
+
+    @cached_property
+    def clusters(self) -> np.ndarray | None:
+        """Number of the cluster of each query, in the order of :meth:`by_query`.
+
+        None if queries are taken for independent.
+        """
+        if not any(outcome.clusters is not None for outcome in self.outcomes.values()):
+            return None
+        ids = self._query_ids
+        clusters = np.zeros(len(ids), dtype=np.int64)
+        for outcome in self.outcomes.values():
+            if outcome.clusters is not None:
+                clusters[np.searchsorted(ids, outcome.queries)] = outcome.clusters
+        return clusters
+
+    @property
+    def has_cut_clusters(self) -> bool:
+        """Whether a training set has queries of the same clusters as its test set."""
+        return any(outcome.has_cut_clusters for outcome in self.outcomes.values())
+
+    @cached_property
+    def _query_ids(self) -> np.ndarray:
+        """Ids of the tested queries, ascending."""
+        return np.unique(np.concatenate([o.queries for o in self.outcomes.values()]))
 
     def by_split(self, metric: str | Metric) -> np.ndarray:
         """Return means over queries, of shape (n_splits, n_rankers); NaN if a ranker failed.
@@ -265,7 +306,7 @@ class Comparison(RenamedMembers, Shown):
         ``values_of(outcome)`` returns the values of its queries. Queries are in ascending order of
         ids; NaN where a ranker has no result.
         """
-        ids = np.unique(np.concatenate([o.queries for o in self.outcomes.values()]))
+        ids = self._query_ids
         sums, counts = np.zeros((2, len(ids), len(self.rankers)))
         for (ranker, _), outcome in self.outcomes.items():
             cells = np.searchsorted(ids, outcome.queries), self.rankers.index(ranker)
@@ -325,10 +366,10 @@ class Comparison(RenamedMembers, Shown):
         first, second : str
             Names of rankers.
         test : {"corrected_t", "randomization"}, default=None
-            "corrected_t" tests over splits, "randomization" over queries. By default, the former if
-            there are at least two splits and one of the two rankers was fitted to them, else the
-            latter. With ``human_labels`` it must be None: then :meth:`prediction_powered` has the
-            test.
+            "corrected_t" tests over splits, "randomization" over queries or their clusters. By
+            default, the former if there are at least two splits, one of the two rankers was fitted
+            to them, and no cluster is in both a training set and its test set; else the latter.
+            With ``human_labels`` it must be None: then :meth:`prediction_powered` has the test.
 
         Raises
         ------
@@ -344,7 +385,7 @@ class Comparison(RenamedMembers, Shown):
         try:
             if over_splits:
                 return corrected_resampled_t_test(*values, test_to_train=self.test_to_train)
-            return randomization_test(*values)
+            return randomization_test(*values, clusters=self.clusters)
         except ValueError as error:
             raise ValueError(f"{first} and {second} cannot be compared: {error}") from error
 
@@ -387,9 +428,11 @@ class Comparison(RenamedMembers, Shown):
             ratio = self.test_to_train
             interval = corrected_interval(by_split, test_to_train=ratio, level=level)
         else:
-            interval = randomization_interval(*by_query, level=level)
-        n_queries = len(paired_differences(*by_query))
-        return Difference(self._name_of(metric), first, second, interval, n_queries)
+            interval = randomization_interval(*by_query, clusters=self.clusters, level=level)
+        n_queries, clusters = len(paired_differences(*by_query)), None
+        if self.clusters is not None:
+            clusters = len(np.unique(self.clusters[~np.isnan(by_query[0])]))
+        return Difference(self._name_of(metric), *pair, interval, n_queries, n_clusters=clusters)
 
     @check_arguments
     def summary(self, *, reference: str = "best", alpha: float = 0.05) -> Summary:
@@ -491,7 +534,8 @@ class Comparison(RenamedMembers, Shown):
         """
         if test is None:
             both_fitted = {first, second} <= {*self.fitted_before}  # independent of training sets
-            return len(self.splits) > 1 and not both_fitted and not np.isnan(self.test_to_train)
+            has_fits = not both_fitted and not np.isnan(self.test_to_train)
+            return len(self.splits) > 1 and has_fits and not self.has_cut_clusters
         if test == "corrected_t" and len(self.splits) < 2:
             raise ValueError(
                 f"test must be over queries if there is only one split, {self.splits[0]!r}; "
@@ -500,6 +544,12 @@ class Comparison(RenamedMembers, Shown):
         if test == "corrected_t" and np.isnan(self.test_to_train):
             raise ValueError(
                 "test must be over queries if there are no training sets; got 'corrected_t'."
+            )
+        if test == "corrected_t" and self.has_cut_clusters:
+            raise ValueError(
+                "test must be over queries if clusters are in both a training set and its test "
+                "set, since splits are then not independent; got 'corrected_t'. cv=5 keeps "
+                "clusters whole."
             )
         return test == "corrected_t"
 

@@ -24,11 +24,23 @@ from treerank.documents.labels import are_judged
 from treerank.documents.queries import QueryGroups
 from treerank.documents.ranking_data import RankingData
 from treerank.documents.reading import accepted_by
-from treerank.documents.training_queries import QueryOverlap, cut_or_not, overlap_with_training
-from treerank.evaluation.data_splits import SplitSource, check_cv, make_splits
+from treerank.documents.training_queries import (
+    UNLESS_LATER,
+    QueryOverlap,
+    cut_or_not,
+    overlap_with_training,
+    partly_seen,
+)
+from treerank.evaluation.data_splits import Clusters, SplitSource, check_cv, make_splits
 from treerank.evaluation.engine_rankers import duplicate
 from treerank.evaluation.fits import Fitted, Search, fit_and_predict, predict_only
-from treerank.evaluation.fitted_rankers import fitted_names, learns_from_labels, read_models
+from treerank.evaluation.fitted_rankers import (
+    fitted_without_labels,
+    is_fitted,
+    learns_from_labels,
+    read_models,
+    scored_names,
+)
 from treerank.evaluation.labels import (
     HumanLabels,
     as_passed,
@@ -41,7 +53,7 @@ from treerank.evaluation.pipelines import PipelineRanker, adapted
 from treerank.evaluation.ranker_comparison import ByPeople, Comparison, Failure, Outcome
 from treerank.evaluation.store import Store, configuration_of, describe, key_of
 from treerank.metrics.base import Metric
-from treerank.metrics.judged import warn_of_unjudged
+from treerank.metrics.judged import depth_of, warn_of_unjudged
 from treerank.metrics.registry import (
     FunctionMetric,
     Metrics,
@@ -54,6 +66,7 @@ from treerank.progress import current_listener, ignore_progress, listening
 from treerank.rankers.ranker import Ranker
 from treerank.rankers.scoring import check_settings
 from treerank.spelling import has_spelling
+from treerank.statistics.clusters import ClustersOfRows
 from treerank.statistics.double_sampling import WEAK
 
 
@@ -67,6 +80,7 @@ def compare(
     convention: str = "treerank",
     label_weights: Mapping[str, float] | None = None,
     human_labels: Any = None,
+    clusters: ClustersOfRows = None,
     grid: Mapping[str, Any] | None = None,
     inner_cv: Any = 3,
     n_jobs: int = 1,
@@ -77,8 +91,9 @@ def compare(
 
     Unfitted rankers are fitted to the training set of each split, and scored on its test set.
     Fitted rankers and model files are only scored, on the same test sets; if all rankers are
-    fitted, all of the data is the test set. The table says which rankers were fitted before. If a
-    ranker of this package was trained on test queries, a warning names it.
+    fitted, all of the data is the test set. A :class:`~treerank.rankers.ColumnRanker` learns from
+    no labels, so it needs no training set, fitted or not. The table says which rankers were fitted
+    before. If a ranker of this package was trained on test queries, a warning names it.
 
     :func:`treerank.show_progress` shows the number of finished fits. If a ranker fails on a split,
     it has no result there, and a warning says so. :func:`treerank.compare_scores` compares scores
@@ -116,6 +131,12 @@ def compare(
         name of a column of ``X``, or of one of two labels of ``y``. You can also pass data of the
         same documents, such as the result of :func:`treerank.read_runs`; its labels are used.
         Rankers are fitted to ``y``; if it has two labels, by their own ``label_weights``.
+    clusters : array-like of shape (n_documents,) or str, default=None
+        Cluster of each document, such as its user, if queries of a cluster are correlated. A str is
+        the name of a column of ``X``, also of one of ``qid``. Intervals and tests over queries then
+        draw whole clusters. Folds keep clusters whole, except those of
+        :class:`~treerank.QueryTimeSplit` and of arrays of rows. None means that queries are
+        independent.
     grid : dict from str to (dict or list of dict), default=None
         Grid of hyperparameters for each ranker, as in scikit-learn. They are searched on each
         training set, and the best by the first metric are used. A ranker without a grid keeps its
@@ -154,10 +175,12 @@ def compare(
     """
     _check(rankers, n_jobs)
     rankers = read_models(rankers)
-    before = fitted_names(rankers)
+    before = scored_names(rankers, grid or {})
+    if cv is not None and not any(map(is_fitted, rankers.values())):
+        before = ()
     _refuse_for_fitted(rankers, before, cv, grid or {})
     unfitted = {name: ranker for name, ranker in rankers.items() if name not in before}
-    _check_rankers(unfitted)
+    _check_rankers({name: r for name, r in rankers.items() if not is_fitted(r)})
     seeded = {
         name: ranker if name in before else _seeded(adapted(ranker), random_state)
         for name, ranker in rankers.items()
@@ -166,7 +189,8 @@ def compare(
     by_name = metrics_by_name(metrics, convention)
     first_metric = next(iter(by_name.values()))
     only_test = cv is None and len(before) == len(rankers)
-    splits = make_splits(data, cv, random_state, only_test=only_test, human_labels=human_labels)
+    extra = {"human_labels": human_labels, "clusters": clusters}
+    splits = make_splits(data, cv, random_state, only_test=only_test, **extra)
     _check_splits(splits)
     check_label_weights(label_weights, splits[0].labels, human_labels is not None)
     if not all(split.has_ids for split in splits):
@@ -190,7 +214,7 @@ def compare(
     results = _run(jobs, n_jobs)
     outcomes = {(r.ranker, r.split): r for r in results if isinstance(r, Outcome)}
     failures = tuple(result for result in results if isinstance(result, Failure))
-    warn_of_unjudged(min((outcome.judged for outcome in outcomes.values()), default=1.0))
+    scoring.warn_of_unjudged([*outcomes.values()])
     names = tuple(split.name for split in splits)
     columns = next((tuple(outcome.values) for outcome in outcomes.values()), tuple(by_name))
     comparison = Comparison(
@@ -241,6 +265,16 @@ class Scoring:
     metrics: Mapping[str, Metric | FunctionMetric]
     label_weights: Mapping[str, float] | None = None
 
+    @property
+    def judged_depth(self) -> int:
+        """Number of the first documents of a query that should be judged."""
+        return depth_of(self.metrics.values())
+
+    def warn_of_unjudged(self, outcomes: Sequence[Outcome]) -> None:
+        """Warn if many of the first documents of a ranker are not judged."""
+        shares = (outcome.judged for outcome in outcomes)
+        warn_of_unjudged(min(shares, default=1.0), self.judged_depth)
+
     def outcome(
         self,
         ranker: str,
@@ -248,14 +282,18 @@ class Scoring:
         fitted: Fitted,
         test: RankingData,
         human: HumanLabels | None = None,
+        clusters: Clusters | None = None,
         **further: Any,
     ) -> Outcome:
         """Return the metric values of a ranker's scores on a test set, as an :class:`Outcome`.
 
         ``ranker`` and ``split`` are names, and ``human`` people's labels of the test set, by which
         values are computed, too. Queries without any label by people or the LLM are then left out.
-        ``further`` are other fields of the outcome.
+        ``clusters`` are those of the test set. ``further`` are other fields of the outcome.
         """
+        if clusters is not None:
+            further["clusters"] = clusters.by_query(test.qid)
+            further["has_cut_clusters"] = clusters.in_training
         y, qid, scores, by_people = test.y, test.qid, fitted.scores, None
         judged = 1.0
         if human is not None:
@@ -268,7 +306,7 @@ class Scoring:
             # With no_relevant=0.0, a query without any label would count 0.
             values = {name: np.where(is_judged, value, np.nan) for name, value in values.items()}
             by_people = ByPeople(values, is_judged, fitted_to_both=human.name is not None)
-            judged = judged_labels_share(of_people[some], scores[some], qid[some])
+            judged = self._judged(of_people[some], scores[some], qid[some])
         return Outcome(
             ranker=ranker,
             split=split,
@@ -276,11 +314,15 @@ class Scoring:
             values=values_by_query(self.metrics, y, scores, qid, self.label_weights),
             best_params=fitted.best_params,
             seconds=fitted.seconds,
-            judged=min(judged, judged_labels_share(y, scores, qid)),
+            judged=min(judged, self._judged(y, scores, qid)),
             watched=fitted.watched,
             by_people=by_people,
             **further,
         )
+
+    def _judged(self, y: np.ndarray, scores: np.ndarray, qid: np.ndarray) -> float:
+        """Return the share of the first documents that are judged."""
+        return judged_labels_share(y, scores, qid, self.judged_depth)
 
 
 def _of_queries_with(rows: np.ndarray, qid: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -313,7 +355,7 @@ class Job:
     store : Store or None
         Folder of finished fits.
     is_fitted : bool
-        Whether the ranker was fitted before, and is only scored.
+        Whether the ranker was fitted before, or learns from no labels, and is only scored.
     """
 
     name: str
@@ -338,12 +380,24 @@ def run_job(job: Job) -> Outcome | Failure:
         return fitted
     further: dict[str, Any] = {"test_to_train": split.test_to_train}
     if job.is_fitted:
-        test = split.test.X, as_passed(split.test.y), split.test.qid
-        no_overlap = QueryOverlap(0, 0, 0)
-        seen = overlap_with_training(job.ranker, *test) if job.learns else no_overlap
-        further |= {"fitted_before": True, "seen": seen}
+        further |= {"fitted_before": True, "seen": _seen(job, split.test), "learns": job.learns}
+    beside: dict[str, Any] = {"human": job.split.human, "clusters": job.split.clusters}
+    return job.scoring.outcome(job.name, split.name, fitted, split.test, **beside, **further)
+
+
+def _seen(job: Job, test: RankingData) -> QueryOverlap | None:
+    """Return how many test queries the fitted ranker of a job was trained on; None is unknown.
+
+    Where people have judged some of the documents that an LLM has graded, the ranker may have been
+    fitted to the labels of either: those by which more queries are the very same ones decide.
+    """
+    if not job.learns and getattr(job.ranker, "training_queries_", None) is None:
+        return QueryOverlap(0, 0, 0)
     human = job.split.human
-    return job.scoring.outcome(job.name, split.name, fitted, split.test, human, **further)
+    labels = [as_passed(test.y)] + ([] if human is None else [human.y])
+    seen = [overlap_with_training(job.ranker, test.X, y, test.qid) for y in labels]
+    found = [overlap for overlap in seen if overlap is not None]
+    return max(found, key=lambda of: (of.n_same, of.n_shared, of.n_queries), default=None)
 
 
 def _load_or_fit(job: Job, split: Split) -> Fitted | Failure:
@@ -368,22 +422,36 @@ def _fit(job: Job, split: Split) -> Fitted | Failure:
     """
     try:
         if job.is_fitted:
-            return predict_only(job.ranker, split)
+            return predict_only(fitted_without_labels(job.ranker, split.test), split)
         return fit_and_predict(job.ranker, split, job.search)
     except Exception as error:
         trace = traceback.format_exc()
         return Failure(job.name, split.name, f"{type(error).__name__}: {error}", trace)
 
 
+def _run_recorded(job: Job) -> tuple[Outcome | Failure, list[tuple[str, type[Warning]]]]:
+    """Return the outcome of a job and its warnings, for the process that runs the comparison."""
+    with warnings.catch_warnings(record=True) as caught:
+        outcome = run_job(job)
+    return outcome, [(str(warning.message), warning.category) for warning in caught]
+
+
 def _run(jobs: Sequence[Job], n_jobs: int) -> list[Outcome | Failure]:
-    """Run jobs in parallel and return their results in the order of the jobs."""
+    """Run jobs in parallel and return their results in the order of the jobs.
+
+    A warning of several fits is given once.
+    """
     parallel = joblib.Parallel(n_jobs=min(n_jobs, len(jobs)), return_as="generator_unordered")
     outcomes: list[Outcome | Failure] = []
     listener = current_listener()
-    has_splits = len({job.split.name for job in jobs}) > 1
+    has_splits, given = len({job.split.name for job in jobs}) > 1, set[tuple[str, type[Warning]]]()
     with listening(ignore_progress):  # whole fits are counted here, not the iterations of each
-        for outcome in parallel(joblib.delayed(run_job)(job) for job in jobs):
+        for outcome, caught in parallel(joblib.delayed(_run_recorded)(job) for job in jobs):
             outcomes.append(outcome)
+            for warning in caught:
+                if warning not in given:
+                    given.add(warning)
+                    warn_user(*warning)
             if isinstance(outcome, Failure):
                 warnings.warn(str(outcome), UserWarning, stacklevel=3)
             where = f" on split {outcome.split}" if has_splits else ""
@@ -513,10 +581,16 @@ def _warn_of_seen(comparison):
                 f"rankers[{name!r}] was fitted to {seen.n_same} of the {total} test queries, so "
                 f"its values are too good. Compare on queries that no ranker has seen{anew}."
             )
-        if seen.n_cut:
+        if seen.n_shared:
             warn_user(
-                f"rankers[{name!r}] was fitted to {seen.n_cut} of the {total} test queries with "
-                f"other documents. {cut_or_not('its values are too good')}"
+                f"rankers[{name!r}] was fitted to {partly_seen(seen.n_shared, total)}, so its "
+                f"values are too good, {UNLESS_LATER}. Compare on queries that no ranker has "
+                f"seen{anew}."
+            )
+        if seen.n_with_others:
+            warn_user(
+                f"rankers[{name!r}] was fitted to {seen.n_with_others} of the {total} test queries "
+                f"with other documents. {cut_or_not('its values are too good')}"
             )
 
 

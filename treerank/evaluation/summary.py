@@ -16,9 +16,11 @@ import numpy as np
 from treerank.display.charts import Intervals
 from treerank.display.results import Shown
 from treerank.display.tables import Table
+from treerank.documents.training_queries import UNLESS_LATER
 from treerank.evaluation.layouts import LAYOUTS
 from treerank.files.replaced import replaced_file
 from treerank.parameters import check_arguments
+from treerank.statistics.clusters import standard_error
 from treerank.statistics.double_sampling import WEAK, PredictionPowered
 from treerank.statistics.paired import adjust_holm
 from treerank.statistics.resampled import (
@@ -49,6 +51,8 @@ class Difference(Shown):
         Number of queries tested; of those that people judged, with labels by people.
     prediction_powered : PredictionPowered, default=None
         The estimate by labels of people and of an LLM, if it is one.
+    n_clusters : int, default=None
+        Number of clusters of the queries, if these are not independent.
 
     Examples
     --------
@@ -64,6 +68,7 @@ class Difference(Shown):
     interval: Interval
     n_queries: int
     prediction_powered: PredictionPowered | None = None
+    n_clusters: int | None = None
 
     @property
     def queries_needed(self) -> float:
@@ -71,7 +76,7 @@ class Difference(Shown):
 
         The interval is assumed to narrow by the square root of their number, and to exclude 0 in 80
         % of samples of this size. With an LLM's labels, it is the number of queries that people
-        alone would have to judge.
+        alone would have to judge. With clusters, these must be of as many more clusters.
         """
         estimate = self.prediction_powered
         n_queries = self.n_queries if estimate is None else estimate.effective_n
@@ -81,9 +86,13 @@ class Difference(Shown):
         """Return the difference in one line, with the queries needed if it is not significant."""
         is_open = self.interval.low <= 0 <= self.interval.high and np.isfinite(self.queries_needed)
         kind = "queries" if self.prediction_powered is None else "human queries alone"
-        needed = ""
+        needed, clusters = "", ""
+        number = about_queries(self.queries_needed)
+        if self.n_clusters is not None:
+            clusters = f" of {self.n_clusters:,} clusters"
+            number = about_queries(self.queries_needed * self.n_clusters / self.n_queries)
+            kind = "clusters of as many queries"
         if is_open:
-            number = about_queries(self.queries_needed)
             needed = f", not significant; {number} {kind} would be needed"
         if self.prediction_powered is not None:
             sample = self.prediction_powered.sample
@@ -92,7 +101,7 @@ class Difference(Shown):
             )
         return (
             f"{self.first} - {self.second} by {self.metric}: {self.interval} over "
-            f"{self.n_queries:,} queries{needed}."
+            f"{self.n_queries:,} queries{clusters}{needed}."
         )
 
     _shown = __str__
@@ -172,6 +181,8 @@ class Summary(Shown):
         Splits, errors, tests, metrics, differences and failures, in words.
     fitted_before : tuple of str, default=()
         Rankers that were not fitted here.
+    without_labels : tuple of str, default=()
+        Those of them that learn from no labels.
     prediction_powered : dict from (str, str) to PredictionPowered, default={}
         Estimates by labels of people and of an LLM, by ranker and metric, if there are both. Then
         each metric has the effective number of queries and the correlation as further columns.
@@ -195,6 +206,7 @@ class Summary(Shown):
     seconds: dict[str, float]
     notes: tuple[str, ...]
     fitted_before: tuple[str, ...] = ()
+    without_labels: tuple[str, ...] = ()
     prediction_powered: Mapping[tuple[str, str], PredictionPowered] = field(default_factory=dict)
 
     @property
@@ -232,6 +244,7 @@ class Summary(Shown):
                     means += [as_cell(text, False) for text in texts]
             seconds = "" if np.isnan(self.seconds[name]) else f"{self.seconds[name]:.2f}"
             seconds = "fitted before" if name in self.fitted_before else seconds
+            seconds = "nothing to fit" if name in self.without_labels else seconds
             fits = [as_cell(seconds, False)] if self._has_fits else []
             rows.append([as_cell(name, False), *means, *fits])
         return rows
@@ -314,6 +327,7 @@ def make_summary(comparison: Any, reference: str, alpha: float) -> Summary:
         seconds=_mean_seconds(comparison),
         notes=notes,
         fitted_before=comparison.fitted_before,
+        without_labels=comparison.without_labels,
         prediction_powered=estimates,
     )
 
@@ -334,14 +348,14 @@ def means_and_errors(comparison: Any, metric: str) -> Any:
         values = values[~np.isnan(values)]
         means[column] = values.mean() if len(values) else np.nan
         is_given = comparison.rankers[column] in comparison.fitted_before or np.isnan(ratio)
+        is_given |= comparison.has_cut_clusters
         if len(values) > 1 and not is_given:
             errors[column] = corrected_standard_error(values, ratio)
         elif len(values) and (len(comparison.splits) == 1 or is_given):
             queries = comparison.by_query(metric)[:, column]
-            queries = queries[~np.isnan(queries)]
-            if len(queries) < 2:  # one query has no error
-                continue
-            errors[column] = np.std(queries, ddof=1) / np.sqrt(len(queries))
+            measured, clusters = ~np.isnan(queries), comparison.clusters
+            of_measured = None if clusters is None else clusters[measured]
+            errors[column] = standard_error(queries[measured], of_measured)
     return means, errors
 
 
@@ -445,6 +459,10 @@ def _errors_note(comparison):
     """Return a note on the number of splits and queries, and on what the errors are."""
     n_splits = len(comparison.splits)
     has_value = ~np.isnan(comparison.by_query(comparison.metrics[0])).all(axis=1)
+    of_clusters, over = "", "over queries"
+    if comparison.clusters is not None:
+        of_clusters = f" of {len(np.unique(comparison.clusters)):,} clusters"
+        over = "over clusters of queries"
     n_queries, n_defined = len(has_value), np.count_nonzero(has_value)
     few = n_defined < _MOST * n_queries
     counted = f", of which {n_defined} have something to find" if few else ""
@@ -455,16 +473,21 @@ def _errors_note(comparison):
     if len({*by_metric.values()}) > 1:  # columns are means over different queries
         texts = [f"{n} by {metric}" for metric, n in by_metric.items()]
         counted = f", of which {_listed(texts)} have something to find"
-    over_queries = "the standard error over queries"
+    over_queries = f"the standard error {over}"
     if n_splits == 1:
-        return f"One test set, {n_queries} queries{counted}; ± is {over_queries}."
-    tested = f"{n_splits} splits, {n_queries} queries tested{counted}; ±"
+        return f"One test set, {n_queries} queries{of_clusters}{counted}; ± is {over_queries}."
+    tested = f"{n_splits} splits, {n_queries} queries{of_clusters} tested{counted}; ±"
     corrected = "the standard error over splits, corrected for their overlap (Nadeau and Bengio)"
+    if comparison.has_cut_clusters:
+        return (
+            f"{tested} is {over_queries}, and so are the tests, given the models: clusters are in "
+            "both a training set and its test set, so splits are not independent."
+        )
     if len(comparison.fitted_before) == len(comparison.rankers):
         return f"{tested} is {over_queries}."
     if not comparison.fitted_before:
         return f"{tested} is {corrected}."
-    return f"{tested} is {corrected}, and over queries for {_listed(comparison.fitted_before)}."
+    return f"{tested} is {corrected}, and {over} for {_listed(comparison.fitted_before)}."
 
 
 def _undefined_notes(comparison):
@@ -510,19 +533,35 @@ def _fit_notes(comparison):
     before, outcomes = comparison.fitted_before, comparison.outcomes.values()
     here = [name for name in comparison.rankers if name not in before]
     if before:
-        as_it_is = "scored as it is" if len(before) == 1 else "scored as they are"
-        fits = f"; {_listed(here)}: fitted to the training set of each split" if here else ""
-        yield f"{_listed(before)}: fitted before, {as_it_is}{fits}."
+        free = comparison.without_labels
+        learned = [name for name in before if name not in free]
+        parts = []
+        if learned:
+            as_it_is = "scored as it is" if len(learned) == 1 else "scored as they are"
+            parts.append(f"{_listed(learned)}: fitted before, {as_it_is}")
+        if free:
+            learns = "learns" if len(free) == 1 else "learn"
+            as_it_is = "scored as it is" if len(free) == 1 else "scored as they are"
+            parts.append(f"{_listed(free)}: {learns} from no labels, {as_it_is}")
+        if here:
+            parts.append(f"{_listed(here)}: fitted to the training set of each split")
+        yield f"{'; '.join(parts)}."
     for name in before:
         seen = comparison.seen(name)
         if seen.n_same:
             yield (
                 f"{name} was fitted to {seen.n_same} of the test queries: its values are too good."
             )
-        if seen.n_cut:
+        if seen.n_shared:
             yield (
-                f"{name} was fitted to {seen.n_cut} of the test queries with other documents: its "
-                "values are too good if a split of rows cut them, not if searches came back later."
+                f"{name} was fitted to some documents of {seen.n_shared} of the test queries, "
+                f"perhaps with other labels: its values are too good, {UNLESS_LATER}."
+            )
+        if seen.n_with_others:
+            yield (
+                f"{name} was fitted to {seen.n_with_others} of the test queries with other "
+                "documents: its values are too good if a split of rows cut them, not if searches "
+                "came back later."
             )
     unknown = {o.ranker for o in outcomes if o.fitted_before and o.seen is None}
     if unknown:

@@ -19,6 +19,7 @@ from sklearn.base import clone
 from treerank.checks import has_methods, quote
 from treerank.documents.columns import Columns
 from treerank.documents.rows import Rows
+from treerank.documents.training_queries import TrainingQueries
 from treerank.objectives.base import Objective
 
 if TYPE_CHECKING:
@@ -95,6 +96,8 @@ class PartTraits:
         Number of columns of ``transform``, known after ``fit``; ``None`` lets them be counted.
     given_columns : sequence of Columns
         Columns of models that it was given, such as trees: their categories keep their codes.
+    given_queries : sequence of TrainingQueries
+        Queries that these models were trained on: the ranker remembers them as its own.
     head_weight_ : ndarray or None
         Weight of each output in the score, where ``fit`` has trained it, too. Otherwise the ranker
         fits the weights of several outputs afterwards.
@@ -128,6 +131,7 @@ class PartTraits:
     n_features_in_: int | None = None
     n_outputs_: int | None = None
     given_columns: Sequence[Columns] = ()
+    given_queries: Sequence[TrainingQueries] = ()
     head_weight_: np.ndarray | None = None
     evals_result_: dict[str, Any] = field(default_factory=dict)
     best_iteration_: int | None = None

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from treerank.checks import check_choice, check_sequence, has_methods
 from treerank.documents.columns import Columns
 from treerank.documents.rows import Rows
+from treerank.documents.training_queries import TrainingQueries
 from treerank.feature_parts.base import (
     FeaturePart,
     check_fitted_part,
@@ -84,6 +85,11 @@ class PartList(BaseEstimator):
     def given_columns(self) -> list[Columns]:
         """Columns of the models that the parts were created from, such as trees to refit."""
         return [columns for part in self.parts for columns in traits_of(part).given_columns]
+
+    @property
+    def given_queries(self) -> list[TrainingQueries]:
+        """Queries that models were trained on from which the parts were created."""
+        return [queries for part in self.parts for queries in traits_of(part).given_queries]
 
     @property
     def takes_categories(self) -> bool:

@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from treerank.all_or_nothing import all_or_nothing
 from treerank.documents.columns import Columns
 from treerank.documents.rows import Rows
+from treerank.documents.training_queries import TrainingQueries
 from treerank.feature_parts.base import Validation
 from treerank.feature_parts.components import Components
 from treerank.feature_parts.rows import as_rows
@@ -36,6 +37,9 @@ class RefitTrees(BaseEstimator):
     Trees with names of columns, such as ``ranker.forest()``, read data frames by name; there may be
     further columns, for new trees. Categories of the trees keep their codes; the trees treat new
     categories as missing values.
+
+    A ranker remembers the queries that the trees of ``ranker.forest()`` were trained on as its own,
+    so :func:`treerank.compare` warns if they are tested.
 
     Parameters
     ----------
@@ -94,7 +98,7 @@ class RefitTrees(BaseEstimator):
         values = trees.values.copy()
         if self.learning_rate:
             self._take_steps(trees, rows, objective, values)
-        self.trees_ = replace(trees, values=values)
+        self.trees_ = replace(trees, values=values, training_queries=None)
         return self
 
     def transform(self, X: Any) -> np.ndarray:
@@ -116,6 +120,11 @@ class RefitTrees(BaseEstimator):
     def given_columns(self) -> list[Columns]:
         """Columns of the trees, by whose names and categories documents are read."""
         return [self.trees.columns]
+
+    @property
+    def given_queries(self) -> list[TrainingQueries]:
+        """Queries that the trees were trained on, as far as they are known."""
+        return [] if self.trees.training_queries is None else [self.trees.training_queries]
 
     @property
     def n_features_in_(self) -> int:

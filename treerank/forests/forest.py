@@ -18,6 +18,7 @@ import numpy as np
 
 from treerank.checks import check_choice, quote
 from treerank.documents.columns import Columns, check_columns
+from treerank.documents.training_queries import TrainingQueries
 from treerank.files.states import array, check_state, count, optional
 from treerank.forests.layouts import BitVectors, Traversal, make_bitvectors, make_traversal
 
@@ -95,6 +96,9 @@ class Forest:
         Gain of each split, 0 in leaves, if it is known.
     levels : dict from int to list, default=None
         The categories of columns, by column number, in the order of their codes, if known.
+    training_queries : TrainingQueries, default=None
+        What is remembered of the queries that the trees were trained on, if anything is. A ranker
+        that starts from the trees remembers them, too.
 
     Examples
     --------
@@ -133,6 +137,7 @@ class Forest:
     feature_names: tuple[str, ...] | None = None
     gain: np.ndarray | None = None
     levels: dict[int, list[Any]] | None = None
+    training_queries: TrainingQueries | None = None
 
     def __post_init__(self) -> None:
         """Refuse arrays that are no forest."""
@@ -159,16 +164,22 @@ class Forest:
     def as_state(self) -> dict[str, Any]:
         """Return the fields as a dict of plain values and arrays, for model files."""
         sets, state = self.categories, self.__getstate__()
-        return state | {"categories": None if sets is None else dict(vars(sets))}
+        queries = state.pop("training_queries")
+        known = {} if queries is None else {"training_queries": queries.as_state()}
+        return state | {"categories": None if sets is None else dict(vars(sets))} | known
 
     @classmethod
     def of_state(cls, state: dict[str, Any]) -> Self:
         """Return the forest of the fields that :meth:`as_state` returned; refuse anything else."""
-        names = {field.name for field in fields(cls)}
-        if set(state) != names:
+        names = {field.name for field in fields(cls)} - {"training_queries"}
+        if set(state) - {"training_queries"} != names:
             raise ValueError(f"A forest must have the entries {sorted(names)} and no others.")
         sets = state["categories"]
-        return cls(**state | {"categories": None if sets is None else CategorySets(**sets)})
+        restored = {
+            "categories": None if sets is None else CategorySets(**sets),
+            "training_queries": TrainingQueries.of_state(state.get("training_queries")),
+        }
+        return cls(**{**state, **restored})
 
     @property
     def columns(self) -> Columns:

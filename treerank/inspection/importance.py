@@ -19,11 +19,12 @@ from treerank.display.tables import Table, counted
 from treerank.documents.features import shown_names
 from treerank.documents.labels import check_labels
 from treerank.documents.queries import QueryGroups
-from treerank.documents.reading import read_documents
+from treerank.documents.reading import read_documents, take_columns
 from treerank.metrics.registry import AnyMetric
 from treerank.parameters import Count, Whole, check_arguments
 from treerank.rankers.ranker import Ranker
 from treerank.rankers.scoring import metric_of, scores_of, warn_of_one_query
+from treerank.statistics.clusters import ClustersOfRows, clusters_by_query
 from treerank.statistics.randomization import mean_interval
 from treerank.statistics.resampled import Interval
 
@@ -41,6 +42,8 @@ class Importances(Shown):
     drops : ndarray of shape (n_groups, n_queries)
         Metric of each query minus its mean with shuffled features; NaN for queries without a
         relevant document.
+    clusters : ndarray of int of shape (n_queries,), default=None
+        Cluster of each query; None if queries are independent.
 
     Examples
     --------
@@ -58,6 +61,7 @@ class Importances(Shown):
     names: tuple[str, ...]
     metric: str
     drops: np.ndarray
+    clusters: np.ndarray | None = None
 
     @property
     def means(self) -> np.ndarray:
@@ -74,8 +78,11 @@ class Importances(Shown):
 
     def interval(self, group: int, *, level: float = 0.95, random_state: int = 0) -> Interval:
         """Return the mean drop of a group with its bootstrap confidence interval over queries."""
-        drops = self.drops[group][~np.isnan(self.drops[group])]
-        return mean_interval(drops, level=level, n_resamples=999, random_state=random_state)
+        measured = ~np.isnan(self.drops[group])
+        clusters = None if self.clusters is None else self.clusters[measured]
+        settings: dict[str, Any] = {"level": level, "random_state": random_state}
+        drops = self.drops[group][measured]
+        return mean_interval(drops, clusters=clusters, n_resamples=999, **settings)
 
     def chart(self, *, most: int = MOST_ROWS) -> Intervals:
         """Return the most important groups with their intervals, as :meth:`plot` shows them."""
@@ -126,6 +133,7 @@ def permutation_importance(
     metric: AnyMetric | None = None,
     groups: Mapping[str, Iterable[str | int]] | None = None,
     shuffle: Literal["within", "across"] = "within",
+    clusters: ClustersOfRows = None,
     n_repeats: Count = 3,
     random_state: Whole = 0,
 ) -> Importances:
@@ -143,6 +151,9 @@ def permutation_importance(
         Names or column numbers of features to shuffle together; ``None`` shuffles each alone.
     shuffle : {"within", "across"}, default="within"
         Shuffle values within each query, or across all queries.
+    clusters : array-like of shape (n_documents,) or str, default=None
+        Cluster of each document, such as its user, if queries of a cluster are correlated, or
+        the name of a column of ``X``; the intervals are then over clusters.
     n_repeats : int, default=3
         Number of shuffles of each group.
     random_state : int, default=0
@@ -158,11 +169,13 @@ def permutation_importance(
     'f2'
     """
     measured = metric_of(ranker, metric)
-    X, y, qid = read_documents(ranker, X, y, qid)
+    X, (y, qid, clusters) = take_columns(X, y=y, qid=qid, clusters=clusters)
+    X = read_documents(ranker, X)[0]
     warn_of_one_query(ranker, qid, X.shape[0])
     y = check_labels(y, X.shape[0], some_unjudged=True)
     queries = QueryGroups.from_qid(qid, X.shape[0])
     columns = _columns_by_name(ranker, groups)
+    of_queries = None if clusters is None else clusters_by_query(clusters, queries, qid)
 
     def values(features: Any) -> np.ndarray:
         return measured.per_query(y, scores_of(ranker, features), queries)
@@ -173,7 +186,7 @@ def permutation_importance(
         orders = (_shuffled(queries, shuffle, rng) for _ in range(n_repeats))
         repeats = [intact - values(_permuted(X, order, group)) for order in orders]
         drops[n] = np.mean(repeats, axis=0)
-    return Importances(tuple(columns), measured.name, drops)
+    return Importances(tuple(columns), measured.name, drops, of_queries)
 
 
 def column_of(ranker: Ranker, feature: str | int) -> int:

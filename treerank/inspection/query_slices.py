@@ -18,13 +18,16 @@ from treerank.display.charts import MOST_ROWS, Intervals
 from treerank.display.results import Shown
 from treerank.display.tables import MOST_ROWS as TABLE_ROWS
 from treerank.display.tables import Table, counted
-from treerank.documents.queries import QueryGroups
+from treerank.documents.queries import ByRow, QueryGroups
 from treerank.parameters import Count, Several, check_arguments
+from treerank.statistics.clusters import ClusterSums, clusters_by_query
 from treerank.statistics.paired import SIGNIFICANT, adjust_holm, check_values, format_p
 from treerank.statistics.resampled import Interval
 
 #: Level of the intervals.
 _LEVEL = 0.95
+#: Fewest clusters of a slice, and outside it.
+_FEWEST_CLUSTERS = 2
 
 
 @dataclass(frozen=True, repr=False)
@@ -42,7 +45,8 @@ class Slice(Shown):
     difference : Interval
         ``mean`` minus the mean of the other queries; not adjusted.
     p_value : float
-        Two-sided, by Welch's t-test, adjusted by Holm for the number of slices.
+        Two-sided, by Welch's t-test or one over clusters, adjusted by Holm for the number of
+        slices.
 
     Examples
     --------
@@ -136,6 +140,7 @@ def slices(
     columns: Mapping[str, ArrayLike],
     qid: ArrayLike | QueryGroups,
     *,
+    clusters: ByRow = None,
     n_bins: Several = 4,
     at_least: Several = 20,
 ) -> Slices:
@@ -151,6 +156,9 @@ def slices(
         column, the first document of the query counts.
     qid : array-like of shape (n_documents,)
         Query of each document.
+    clusters : array-like of shape (n_documents,), default=None
+        Cluster of each document, such as its user, if queries of a cluster are correlated. The
+        test is then by clusters, and a slice has queries of at least two of them.
     n_bins : int, default=4
         Number of bins of about equally many queries, for numeric columns with more values.
     at_least : int, default=20
@@ -174,34 +182,64 @@ def slices(
             f"values must have one entry per query of qid, {groups.n_queries}; got {len(values)}."
         )
     is_measured, compared = ~np.isnan(values), []
+    codes = None if clusters is None else clusters_by_query(clusters, groups)
     with naming("columns"):
         by_query = {name: _by_query(name, column, groups) for name, column in columns.items()}
     for name, column in by_query.items():
         for text, is_inside in _parts(column, n_bins, at_least):
-            inside, outside = values[is_inside & is_measured], values[~is_inside & is_measured]
-            if min(len(inside), len(outside)) >= at_least:
-                compared.append(_compared(name, text, inside, outside))
+            sides = is_inside & is_measured, ~is_inside & is_measured
+            inside, outside = (values[side] for side in sides)
+            if min(len(inside), len(outside)) < at_least:
+                continue
+            if codes is None:
+                test = _welch(inside, outside)
+            else:
+                of_sides = [codes[side] for side in sides]
+                if min(len(np.unique(of_side)) for of_side in of_sides) < _FEWEST_CLUSTERS:
+                    continue
+                test = _by_clusters(inside, outside, *of_sides)
+            compared.append(_compared(name, text, inside, outside, *test))
     adjusted = adjust_holm([part.p_value for part in compared])
     result = [replace(s, p_value=float(p)) for s, p in zip(compared, adjusted, strict=True)]
     return Slices(sorted(result, key=lambda part: (part.p_value, -abs(part.difference.estimate))))
 
 
-def _compared(name, text, inside, outside):
-    """Return a :class:`Slice` with its unadjusted p-value by Welch's t-test.
+def _compared(name, text, inside, outside, error, freedom):
+    """Return a :class:`Slice` with its unadjusted p-value by a t-test.
 
     ``inside`` and ``outside`` are the values of the queries in the slice and of the others,
-    ``name`` is the column's name, and ``text`` describes its values. Constant values have p = 1.
+    ``name`` is the column's name, and ``text`` describes its values. ``error`` and ``freedom`` are
+    the standard error of the difference of the means and its degrees of freedom. Constant values
+    have p = 1.
     """
     mean, gap = float(inside.mean()), float(inside.mean() - outside.mean())
-    errors = [part.var(ddof=1) / len(part) for part in (inside, outside)]
-    error = np.sqrt(sum(errors))
     if error <= 1e-12:  # both are constant: nothing says how far they vary
         return Slice(name, text, len(inside), mean, Interval(gap, gap, gap, _LEVEL), 1.0)
-    weights = [e**2 / (len(part) - 1) for e, part in zip(errors, (inside, outside), strict=True)]
-    student = stats.t(error**4 / sum(weights))
+    student = stats.t(freedom)
     half_width = float(error * student.ppf((1 + _LEVEL) / 2))
     difference = Interval(gap, gap - half_width, gap + half_width, _LEVEL)
     return Slice(name, text, len(inside), mean, difference, float(2 * student.sf(abs(gap) / error)))
+
+
+def _welch(inside, outside):
+    """Return ``(standard error, degrees of freedom)`` of a difference of means by Welch."""
+    errors = [part.var(ddof=1) / len(part) for part in (inside, outside)]
+    error = np.sqrt(sum(errors))
+    weights = [e**2 / (len(part) - 1) for e, part in zip(errors, (inside, outside), strict=True)]
+    return error, error**4 / sum(weights) if error > 0 else np.inf
+
+
+def _by_clusters(inside, outside, inside_clusters, outside_clusters):
+    """Return ``(standard error, degrees of freedom)`` of a difference of means over clusters.
+
+    A cluster may have queries on both sides. Degrees of freedom are those of the side with fewer
+    clusters.
+    """
+    rest = [(inside - inside.mean()) / len(inside), (outside.mean() - outside) / len(outside)]
+    clusters = np.concatenate([inside_clusters, outside_clusters])
+    sums = ClusterSums.of(np.concatenate(rest), clusters).sums
+    fewest = min(len(np.unique(side)) for side in (inside_clusters, outside_clusters))
+    return np.sqrt(fewest / (fewest - 1) * (sums**2).sum()), fewest - 1
 
 
 def _by_query(name, column, groups):

@@ -87,7 +87,8 @@ class AllRelevantMetric(Metric):
             warn_user(
                 f"{n_lost} of {groups.n_queries} queries {fate} {self.stem}, since their "
                 "documents are all unjudged (NaN), though n_relevant says that there is something "
-                "to find. np.nan_to_num(y), or unjudged=0 in read_runs, lets them count 0."
+                "to find. If people have judged these queries and found nothing here, write 0 for "
+                "their labels, or unjudged=0 in read_runs: then they count 0."
             )
 
     def n_relevant_of(self, gains: np.ndarray, groups: QueryGroups) -> np.ndarray:

@@ -5,7 +5,9 @@ Their label is NaN. :class:`Judged` is the share of the first documents that hav
 """
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -54,10 +56,24 @@ class Judged(Metric):
         return super()._prepare(~np.isnan(as_numbers("y", y)), qid)
 
 
-def judged_share(y: ArrayLike, scores: ArrayLike, qid: ByRow) -> float:
+def depth_of(metrics: Iterable[Any]) -> int:
+    """Return how many of the first documents of a query should be judged, for these metrics.
+
+    It is the largest cutoff, and at most 10; metrics without a cutoff count as 10.
+
+    Examples
+    --------
+    >>> depth_of([Judged(3), Judged(1)]), depth_of([Judged(3), Judged()]), depth_of([Judged(100)])
+    (3, 10, 10)
+    """
+    cutoffs = (getattr(metric, "k", None) or _DEPTH for metric in metrics)
+    return min(_DEPTH, max(cutoffs, default=_DEPTH))
+
+
+def judged_share(y: ArrayLike, scores: ArrayLike, qid: ByRow, depth: int = _DEPTH) -> float:
     """Return judged@10, the share of the top 10 documents that are judged.
 
-    Queries without any judgment do not count, as in metrics.
+    Queries without any judgment do not count, as in metrics. ``depth`` is a number other than 10.
 
     Examples
     --------
@@ -74,24 +90,30 @@ def judged_share(y: ArrayLike, scores: ArrayLike, qid: ByRow) -> float:
     rows = np.flatnonzero(counts[groups.codes] > 0)
     if len(rows) == 0:
         return 0.0
-    return Judged(k=_DEPTH)(labels[rows], np.asarray(scores)[rows], groups.codes[rows])
+    return Judged(k=depth)(labels[rows], np.asarray(scores)[rows], groups.codes[rows])
 
 
-def warn_of_unjudged(share: float) -> None:
+def warn_of_unjudged(share: float, depth: int = _DEPTH) -> None:
     """Warn if more than a tenth of the first 10 documents is not judged.
+
+    Queries without any judgment were not counted, and the advice does not make labels up for them.
 
     Examples
     --------
-    >>> warn_of_unjudged(0.75)
+    >>> warn_of_unjudged(0.75, 3)
     Traceback (most recent call last):
     ...
-    UserWarning: Of the first 10 documents, 75 % are judged (judged@10). Others, whose label is \
-NaN, are left out of metrics; np.nan_to_num(y) takes them as 0.
+    UserWarning: Of the first 3 documents of judged queries, 75 % are judged (judged@3). Others, \
+whose label is NaN, are left out of metrics. To take them as not relevant, write 0 for them in \
+judged queries alone: y[np.isnan(y) & np.isin(qid, qid[~np.isnan(y)])] = 0, or unjudged=0 in \
+read_runs.
     """
     if share < _LEAST_JUDGED:
         warn_user(
-            f"Of the first {_DEPTH} documents, {100 * share:.0f} % are judged (judged@{_DEPTH}). "
-            "Others, whose label is NaN, are left out of metrics; np.nan_to_num(y) takes them as 0."
+            f"Of the first {depth} documents of judged queries, {100 * share:.0f} % are judged "
+            f"(judged@{depth}). Others, whose label is NaN, are left out of metrics. To take them "
+            "as not relevant, write 0 for them in judged queries alone: "
+            "y[np.isnan(y) & np.isin(qid, qid[~np.isnan(y)])] = 0, or unjudged=0 in read_runs."
         )
 
 

@@ -18,13 +18,14 @@ from sklearn.utils import estimator_html_repr
 from sklearn.utils.validation import check_is_fitted
 
 from treerank.checks import check_column, has_methods, quote, warn_user
-from treerank.documents.columns import Columns
+from treerank.documents.columns import Columns, indicator_advice
 from treerank.documents.eval_set import EvalSet
 from treerank.documents.features import shown_names
 from treerank.documents.labels import labels_with_weight
 from treerank.documents.queries import ByRow, QueryGroups
 from treerank.documents.reading import Accepts, read_documents
 from treerank.documents.rows import Rows
+from treerank.documents.training_queries import TrainingQueries
 from treerank.documents.training_set import TrainingSet
 from treerank.feature_parts.base import (
     check_fitted_part,
@@ -219,9 +220,9 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
         if data.documents.columns.categories and not traits_of(part).takes_categories:
             names = [str(shown_names(self)[column]) for column in self.columns_.categories]
             warn_user(
-                f"Columns {quote(names)} of X are categories, which {quote(part)} leaves out. "
-                f"pd.get_dummies(X, columns={quote(names)}, dtype=float) makes numbers of them, or "
-                "take trees, or an ensemble with trees."
+                f"Columns {quote(names)} of X are categories, which {quote(part)} leaves out. Take "
+                "trees, or an ensemble with trees, such as ['lightgbm', 'linear']; or write "
+                f"columns of zeros and ones. {indicator_advice(names[0])}"
             )
         validation: Any = held_out and (held_out.X, held_out.metric)
         self.feature_part_ = fit_part(part, data.documents, objective, validation)
@@ -267,6 +268,11 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
     def _given_columns(self) -> Sequence[Columns]:  # type: ignore[override]
         """Columns of the trees from which the feature part starts."""
         return traits_of(self._part_as_set()).given_columns
+
+    @property
+    def _given_queries(self) -> Sequence[TrainingQueries]:  # type: ignore[override]
+        """Queries that the trees were trained on from which the feature part starts."""
+        return traits_of(self._part_as_set()).given_queries
 
     @property
     def _resumes(self) -> bool:  # type: ignore[override]

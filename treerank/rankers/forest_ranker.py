@@ -10,6 +10,7 @@ from treerank.documents.columns import Columns
 from treerank.documents.eval_set import EvalSet
 from treerank.documents.reading import Accepts
 from treerank.documents.rows import Rows
+from treerank.documents.training_queries import TrainingQueries
 from treerank.documents.training_set import TrainingSet
 from treerank.feature_parts.components import Components
 from treerank.files.states import unshared
@@ -89,6 +90,15 @@ class ForestRanker(Ranker):
         check_trees("trees", self.trees)
         return self.trees.split_shares
 
+    @property
+    def training_queries_(self) -> TrainingQueries | None:
+        """Queries that the trees were trained on, if they know them; ``fit`` trains on none."""
+        return getattr(self.trees, "training_queries", None)
+
+    @training_queries_.setter
+    def training_queries_(self, queries: TrainingQueries | None) -> None:
+        pass
+
     def components(self) -> Components:
         """Return the trees as components, of which there are no others."""
         check_trees("trees", self.trees)
@@ -117,7 +127,6 @@ class ForestRanker(Ranker):
         return self
 
     def _learn(self, data: TrainingSet, held_out: EvalSet | None, seed: int) -> None:
-        self.training_queries_ = None  # the trees have not learned from them
         documents = EvalSet(data.documents, data.y, data.groups)
         if documents.has_pairs:
             self._fit_calibration_slope(documents)

@@ -14,6 +14,7 @@ from treerank.documents.eval_set import EvalSet
 from treerank.documents.features import n_features_of
 from treerank.documents.reading import Accepts
 from treerank.documents.rows import Rows
+from treerank.documents.training_queries import TrainingQueries
 from treerank.documents.training_set import TrainingSet
 from treerank.files.states import history, numbers
 from treerank.parameters import Rule, Seed
@@ -175,6 +176,12 @@ class NestedRanker(Ranker):
         """Columns of the models from which the inner ranker starts."""
         columns: Sequence[Columns] = self._of_ranker("_given_columns")
         return columns
+
+    @property
+    def _given_queries(self) -> Sequence[TrainingQueries]:  # type: ignore[override]
+        """Queries of the models from which the inner ranker starts."""
+        queries: Sequence[TrainingQueries] = self._of_ranker("_given_queries")
+        return queries
 
     @property
     def _resumes(self) -> bool:  # type: ignore[override]

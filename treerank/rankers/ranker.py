@@ -20,7 +20,12 @@ from sklearn.utils.validation import check_is_fitted
 from treerank.all_or_nothing import all_or_nothing
 from treerank.checks import check_count, check_number, quote, refuse_other_order, warn_user
 from treerank.documents.canonical_order import row_hashes
-from treerank.documents.columns import Columns, check_columns, warn_of_new_categories
+from treerank.documents.columns import (
+    Columns,
+    check_columns,
+    indicator_advice,
+    warn_of_new_categories,
+)
 from treerank.documents.copied_columns import warn_of_copies_by_row
 from treerank.documents.eval_set import EvalSet, is_share
 from treerank.documents.features import feature_names_of, set_columns, shown_names
@@ -76,8 +81,9 @@ class Ranker(Scored):
 
     A subclass declares what it can do by class attributes or properties: ``_accepts``, an
     :class:`~treerank.documents.reading.Accepts`, says which documents it reads; ``_n_threads`` is
-    the number of threads of explanations; and ``_given_columns`` are the columns of the models from
-    which it starts, whose categories keep their codes in ``fit``.
+    the number of threads of explanations; ``_given_columns`` are the columns of the models from
+    which it starts, whose categories keep their codes in ``fit``; and ``_given_queries`` are the
+    queries that these models were trained on.
 
     A subclass may have the parameters below, and ``tau`` and ``clicks``, which are explained at
     :class:`~treerank.rankers.tree_direct_ranker.TreeDirectRanker`. If it lacks them, the defaults
@@ -103,7 +109,7 @@ class Ranker(Scored):
         if ``fit`` got positions. It is NaN for positions without documents. The array has
         ``plot()``.
     training_queries_ : TrainingQueries or None
-        Hashes of the ids and of the documents of the training queries, 20 bytes a query for at
+        Hashes of the ids and of the documents of the training queries, 28 bytes a query for at
         most 65,536 queries. They let ``score`` warn of training queries. None if ``fit`` got
         clicks.
     columns_ : Columns
@@ -137,6 +143,8 @@ class Ranker(Scored):
 
     #: Columns of models from which the ranker starts: their categories keep their codes.
     _given_columns: Sequence[Columns] = ()
+    #: Queries that these models were trained on: the ranker remembers them as its own.
+    _given_queries: Sequence[TrainingQueries] = ()
     #: Whether a fit goes on from a checkpoint.
     _resumes: bool = False
     propensities_: np.ndarray | None = None
@@ -171,7 +179,9 @@ class Ranker(Scored):
             ``sample_weight`` and ``position``.
         y : array-like of shape (n_documents,), several labels, or str
             Relevance; higher is better. NaN marks unjudged documents, which are ignored here, in
-            ``eval_set`` and by metrics; ``np.nan_to_num(y)`` treats them as not relevant. Several
+            ``eval_set`` and by metrics;
+            ``y[np.isnan(y) & np.isin(qid, qid[~np.isnan(y)])] = 0`` treats them as not relevant,
+            if others of their query are judged. Several
             labels, each with its own missing values, are an array of shape (n_documents, n_labels)
             or a mapping from names to columns; rankers with the parameter ``label_weights`` take
             them. A str is the name of a column of ``X``.
@@ -248,8 +258,8 @@ class Ranker(Scored):
         name = shown_names(self)[min(self.columns_.categories)]
         raise ValueError(
             f"X must have no categories for {type(self).__name__}, to which their codes would be "
-            f"numbers; got column {name!r}. Write columns of zeros and ones, as "
-            f"pd.get_dummies(X, columns=[{name!r}], dtype=float) does, or take TreeDirectRanker()."
+            f"numbers; got column {name!r}. Take TreeDirectRanker(), or write columns of zeros and "
+            f"ones. {indicator_advice(name)}"
         )
 
     def _refuse_useless_checkpoint(self) -> None:
@@ -321,9 +331,9 @@ class Ranker(Scored):
             data, eval_set = hold_out_share(data, eval_set, metrics, seed, earlier_queries)
             eval_metric = None
         remembered = data.remembered if self._accepts.labels else None
-        self.training_queries_ = (
-            earlier_queries if remembered is None else remembered.and_earlier(earlier_queries)
-        )
+        for queries in (earlier_queries, *self._given_queries):
+            remembered = queries if remembered is None else remembered.and_earlier(queries)
+        self.training_queries_ = remembered
         held_out = self._held_out(data, eval_set, eval_metric)
         calibrating = held_out and _with_pairs(held_out.first.judged())
         self.head_ = AntisymmetricHead(np.ones(1), self.tau)

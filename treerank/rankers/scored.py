@@ -39,7 +39,8 @@ class Scored(Comparing, Calibrating):
     def forest(self) -> "Forest":
         """Return the ranker as a sum of trees, which only some rankers are.
 
-        The trees know the names of the columns and their categories, if ``fit`` got a data frame.
+        The trees know the names of the columns and their categories, if ``fit`` got a data frame,
+        and the queries that the ranker was trained on.
         """
         components = self.components()
         if components.kinds != ["trees"]:
@@ -47,10 +48,12 @@ class Scored(Comparing, Calibrating):
                 f"ranker must be a sum of trees; got {components.kinds}. TreeDirectRanker() is one."
             )
         trees, columns = components.forest, self.columns_
-        if (trees.feature_names, trees.levels or {}) == (columns.names, columns.categories):
+        queries = self.training_queries_
+        is_named = (trees.feature_names, trees.levels or {}) == (columns.names, columns.categories)
+        if is_named and trees.training_queries is queries:
             return trees
-        levels = columns.categories or trees.levels
-        return replace(trees, feature_names=columns.names, levels=levels)
+        levels = trees.levels if is_named else columns.categories or trees.levels
+        return replace(trees, feature_names=columns.names, levels=levels, training_queries=queries)
 
     def scorer(self) -> "Scorer":
         """Return a function that quickly scores the documents of one query after another.

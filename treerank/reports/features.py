@@ -63,6 +63,9 @@ def _importances(
     names = subject.feature_names
     settings: dict[str, Any] = {"metric": subject.metrics[0], "n_repeats": 1}
     settings |= {"groups": {names[f]: [f] for f in chosen}, "random_state": subject.random_state}
+    clusters = subject.cluster_of_row
+    if clusters is not None and len(np.unique(clusters[rows])) > 1:
+        settings["clusters"] = clusters[rows]
     importances = permutation_importance(subject.ranker, *data, **settings)
     order = [int(n) for n in importances.order]
     dots = dots_of(importances.chart(most=len(order)))

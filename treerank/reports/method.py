@@ -14,6 +14,10 @@ _HOW = (
     "What a feature adds to a margin is its Shapley value, with the lower document as the "
     "reference. It is exact for sums of trees and linear models, and drawn for others.",
 )
+_BY_CLUSTER = (
+    "Queries of a cluster are correlated: all intervals draw, and all tests exchange, whole "
+    "clusters of queries. Slices are tested with standard errors by cluster."
+)
 
 
 def method(subject: Subject) -> Section:
@@ -21,7 +25,8 @@ def method(subject: Subject) -> Section:
     rows = [*subject.about.items(), ("ranker", type(subject.ranker).__name__)]
     rows += [("metrics", ", ".join(repr(metric) for metric in subject.metrics))]
     rows += [("seed", str(subject.random_state)), ("treerank", version("treerank"))]
+    how = _HOW if subject.clusters is None else (*_HOW, _BY_CLUSTER)
     parameters = element("pre", repr(subject.ranker))
     settings = element("details", element("summary", "Settings of the ranker"), parameters)
-    body = [table("What was compared", ["", "value"], rows, text=2), settings, paragraphs(*_HOW)]
+    body = [table("What was compared", ["", "value"], rows, text=2), settings, paragraphs(*how)]
     return Section("method", "What was compared, and how", joined(body))

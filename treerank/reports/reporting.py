@@ -31,7 +31,7 @@ from treerank.documents.queries import QueryGroups
 from treerank.documents.reading import take_columns
 from treerank.documents.training_queries import warn_of_seen_queries
 from treerank.files.replaced import replaced_file
-from treerank.metrics.judged import judged_share, warn_of_unjudged
+from treerank.metrics.judged import depth_of, judged_share, warn_of_unjudged
 from treerank.metrics.registry import Metrics, as_metrics, metric_with
 from treerank.parameters import Count, Whole, check_arguments
 from treerank.rankers.column_ranker import score_below
@@ -40,6 +40,7 @@ from treerank.rankers.scoring import metric_of, scores_of, warn_of_one_query
 from treerank.reports.page import element, page
 from treerank.reports.sections import SECTIONS
 from treerank.reports.subject import Subject
+from treerank.statistics.clusters import ClustersOfRows, clusters_by_query
 
 
 @dataclass(frozen=True)
@@ -90,6 +91,7 @@ def report(
     document_names: ArrayLike | None = None,
     texts: Mapping[str, str] | None = None,
     slices: Mapping[str, ArrayLike] | None = None,
+    clusters: ClustersOfRows = None,
     title: str = "Ranking report",
     about: Mapping[str, str] | None = None,
     n_examples: Count = 20,
@@ -123,6 +125,10 @@ def report(
         shown beside the ids.
     slices : dict from str to array-like of shape (n_documents,), default=None
         Columns of your own to divide queries by; see :func:`treerank.inspection.slices`.
+    clusters : array-like of shape (n_documents,) or str, default=None
+        Cluster of each document, such as its user, if queries of a cluster are correlated; text
+        is the name of a column of ``X``, also of one of ``qid``. Intervals and tests are then over
+        clusters, as in :func:`treerank.compare`.
     title : str, default="Ranking report"
         Title of the page.
     about : dict from str to str, default=None
@@ -143,7 +149,7 @@ def report(
     check_is_fitted(ranker)
     with naming("metrics"):
         chosen = [metric_of(ranker, metric) for metric in as_metrics(metrics)]
-    documents, (y, qid) = take_columns(X, y=y, qid=qid)
+    documents, (y, qid, clusters) = take_columns(X, y=y, qid=qid, clusters=clusters)
     features = check_features(ranker, documents)
     n = features.shape[0]
     y, against = check_labels(y, n, some_unjudged=True), _baseline_scores(baseline, X, n)
@@ -155,10 +161,13 @@ def report(
             rule = f"slices[{name!r}] must have one entry per document, {n}"
             raise ValueError(f"{rule}; got {shape}.")
     if np.isnan(y).any():
-        warn_of_unjudged(judged_share(y, scores, qid))
+        depth = depth_of(chosen)
+        warn_of_unjudged(judged_share(y, scores, qid, depth), depth)
         rows = np.flatnonzero(~np.isnan(y))
-        parts = (documents, features, y, qid, against, scores, names)
-        documents, features, y, qid, against, scores, names = (_taken(p, rows) for p in parts)
+        parts = (documents, features, y, qid, against, scores, names, clusters)
+        documents, features, y, qid, against, scores, names, clusters = (
+            _taken(part, rows) for part in parts
+        )
         columns = {name: _taken(column, rows) for name, column in columns.items()}
     warn_of_one_query(ranker, qid, len(y))
     about = dict(about or {})
@@ -194,6 +203,7 @@ def report(
         slices=columns,
         about=about,
         n_examples=n_examples,
+        clusters=None if clusters is None else clusters_by_query(clusters, groups, qid),
         random_state=random_state,
     )
     sections = [section for make in SECTIONS if (section := make(subject)) is not None]
@@ -298,5 +308,7 @@ def _lead(subject):
     """Return the sentence below the title: which ranker, how many documents and queries."""
     n_documents, n_queries = subject.groups.n_documents, subject.groups.n_queries
     compared = "" if subject.baseline is None else ", compared with a baseline"
-    name = type(subject.ranker).__name__
-    return f"{name} on {n_documents:,} documents of {n_queries:,} queries{compared}."
+    name, of_clusters = type(subject.ranker).__name__, ""
+    if subject.clusters is not None:
+        of_clusters = f" of {len(np.unique(subject.clusters)):,} clusters"
+    return f"{name} on {n_documents:,} documents of {n_queries:,} queries{of_clusters}{compared}."

@@ -15,6 +15,7 @@ from treerank.inspection.query_slices import Slice, slices
 from treerank.metrics.base import Metric
 from treerank.metrics.registry import FunctionMetric
 from treerank.rankers.ranker import Ranker
+from treerank.statistics.clusters import ClusterSums
 from treerank.statistics.paired import format_p
 from treerank.statistics.randomization import (
     bootstrap_interval,
@@ -63,6 +64,8 @@ class Subject:
         Lines for the section on what was compared.
     n_examples : int
         Number of example queries.
+    clusters : ndarray of int of shape (n_queries,), or None
+        Cluster of each query, None if queries are independent.
     random_state : int
         Seed of all sampling.
     """
@@ -83,6 +86,7 @@ class Subject:
     slices: dict[str, Any]
     about: dict[str, str]
     n_examples: int
+    clusters: np.ndarray | None
     random_state: int
 
     @cached_property
@@ -130,7 +134,12 @@ class Subject:
         coded = {self.feature_names[j] for j in self.ranker.columns_.categories}
         features = zip(self.feature_names, columns_of(self.X), strict=True)
         columns |= {f"mean of {name}": column for name, column in features if name not in coded}
-        return slices(values, columns | self.slices, self.groups)
+        return slices(values, columns | self.slices, self.groups, clusters=self.cluster_of_row)
+
+    @property
+    def cluster_of_row(self) -> np.ndarray | None:
+        """Cluster of each document; None if queries are independent."""
+        return None if self.clusters is None else self.clusters[self.groups.codes]
 
     @property
     def trained_on_clicks(self) -> bool:
@@ -180,12 +189,15 @@ class Subject:
     def interval(self, values: np.ndarray) -> Interval | None:
         """Return a bootstrap interval for the mean of values by query, without NaN.
 
-        None if fewer than two values are left, or all are equal.
+        None if fewer than two values are left, or all are equal; so are those of clusters.
         """
-        measured = values[~np.isnan(values)]
-        if len(measured) < 2 or np.ptp(measured) == 0:
+        is_measured = ~np.isnan(values)
+        measured = values[is_measured]
+        clusters = None if self.clusters is None else self.clusters[is_measured]
+        units = ClusterSums.of(measured, clusters)
+        if len(units.means) < 2 or np.ptp(units.means) == 0:
             return None
-        return bootstrap_interval(measured, **self._draws)
+        return bootstrap_interval(measured, clusters=clusters, **self._draws)
 
     @property
     def _draws(self) -> dict[str, Any]:
@@ -195,7 +207,8 @@ class Subject:
     @property
     def _flips(self) -> dict[str, Any]:
         """How many sign patterns tests draw, and from which seed."""
-        return {"n_resamples": _N_FLIPS, "random_state": self.random_state}
+        settings: dict[str, Any] = {"clusters": self.clusters, "n_resamples": _N_FLIPS}
+        return settings | {"random_state": self.random_state}
 
     def p_text(self, name: str) -> str:
         """Return "p = 0.012" or "p < 0.001" of a metric's difference; "" if it has no p-value."""

@@ -155,11 +155,15 @@ def _difference(subject: Subject) -> tuple[str, str]:
         return side, f"Significantly {word} than the baseline: {amount}."
     if not gaps.any():
         return "none", f"No difference to the baseline: {main} is the same in all queries."
-    needed = np.inf if interval is None else queries_needed(interval, len(gaps))
+    n_units, units = len(gaps), "queries"
+    if subject.clusters is not None:
+        measured = ~np.isnan(subject.gaps)
+        n_units, units = len(np.unique(subject.clusters[measured])), "clusters of as many queries"
+    needed = np.inf if interval is None else queries_needed(interval, n_units)
     advice = ""
     if np.isfinite(needed):
         number = about_queries(needed).capitalize()
-        advice = f" {number} queries would be needed to show a difference of this size."
+        advice = f" {number} {units} would be needed to show a difference of this size."
     return "none", f"No significant difference to the baseline: {amount}.{advice}"
 
 

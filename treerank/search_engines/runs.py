@@ -112,8 +112,9 @@ def read_runs(
     smaller_is_better : str or list of str, default=()
         Names of the runs whose scores are distances. Their columns hold the negative.
     unjudged : float, default=nan
-        Label of documents without a judgment. NaN leaves them out of fits and metrics; 0 takes them
-        as not relevant, as trec_eval does.
+        Label of documents without a judgment, in queries that have judgments of others. NaN leaves
+        them out of fits and metrics; 0 takes them as not relevant, as trec_eval does. Documents of
+        a query without any judgment always have the label NaN: nothing is known about it.
     engine : {None, "opensearch", "elasticsearch"}, default=None
         Search engine whose own normalization the columns ``min_max`` have. Fitted to
         :meth:`Candidates.normalized`, a linear model learns the weights of its hybrid queries,
@@ -346,12 +347,14 @@ def _joined(
     """Return ``(labels, rest)``: the label of each candidate, and the judgments of other documents.
 
     ``pairs`` are (query, document) of the candidates; those that are not judged have the label
-    ``unjudged``. Warns of relevant documents that no run holds, and refuses judgments of such
-    alone.
+    ``unjudged`` if others of the query are, else NaN. Warns of relevant documents that no run
+    holds, and refuses judgments of such alone.
     """
     qid, documents = zip(*pairs, strict=True)
-    y = qrels.labels_of(qid, documents, unjudged=unjudged)
+    y = qrels.labels_of(qid, documents, unjudged=np.nan)
     judged, candidates = pairs_of(qrels.qid, qrels.doc_ids), set(pairs)
+    queries = {query for query, _ in judged}
+    y[np.isnan(y) & np.array([query in queries for query in qid], dtype=bool)] = unjudged
     alone = np.array([pair not in candidates for pair in judged], dtype=bool)
     if judged and alone.all():
         kind, first, other = "documents", quote(judged[0]), quote(pairs[0])

@@ -303,14 +303,14 @@ def regression_estimate(
     return estimate, of_few + design_effect * y.var(axis=-1, ddof=1) / n_all, slope
 
 
-def check_n_human(n: int, unit: str = "queries") -> None:
+def check_n_human(n: int, unit: str = "queries", name: str = "human") -> None:
     """Refuse fewer than ``FEWEST`` values by people.
 
-    ``unit`` is what they are of, for the message.
+    For the message, ``unit`` is what they are of, and ``name`` is the argument that holds them.
     """
     if n < FEWEST:
         raise ValueError(
-            f"human must have values of at least {FEWEST} {unit}, whose intervals can be trusted; "
+            f"{name} must have values of at least {FEWEST} {unit}, whose intervals can be trusted; "
             f"got {n}. Let people judge more {unit}, drawn at random."
         )
 

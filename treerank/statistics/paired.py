@@ -37,6 +37,8 @@ class PairedResult(Shown):
         The statistic of the test: t, or the mean difference.
     p_value : float
         The two-sided p-value.
+    n_clusters : int, default=None
+        Number of clusters of the pairs, if they are not independent.
 
     Examples
     --------
@@ -49,11 +51,13 @@ class PairedResult(Shown):
     difference: float
     statistic: float
     p_value: float
+    n_clusters: int | None = None
 
     def __str__(self) -> str:
         """Return the result in one line."""
+        clusters = "" if self.n_clusters is None else f" of {self.n_clusters} clusters"
         return (
-            f"{self.test}: difference {self.difference:+.4f} over {self.n} pairs, "
+            f"{self.test}: difference {self.difference:+.4f} over {self.n} pairs{clusters}, "
             f"statistic {self.statistic:.4g}, p = {format_p(self.p_value)}"
         )
 

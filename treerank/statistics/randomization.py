@@ -2,19 +2,23 @@
 
 Fisher's randomization flips the sign of each query's difference at random, which under the null
 hypothesis changes nothing. Turned around, the test gives an interval: the differences that it would
-not reject. The bootstrap draws the queries again, with replacement. A seed fixes every draw and no
-state is shared, so results do not depend on threads or processes.
+not reject. The bootstrap draws the queries again, with replacement. Where queries are not
+independent, such as those of one user, both take whole clusters of them. A seed fixes every draw
+and no state is shared, so results do not depend on threads or processes.
 """
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
+from treerank.documents.queries import ByRow
 from treerank.parameters import Count, Level, Whole, check_arguments
-from treerank.statistics.paired import PairedResult, measured, paired_differences
+from treerank.statistics.clusters import ClusterSums, check_clusters
+from treerank.statistics.paired import PairedResult, check_values, paired_differences
 from treerank.statistics.resampled import Interval
 
 #: Numbers drawn at a time, a bound on memory.
@@ -23,7 +27,12 @@ _BATCH = 4_000_000
 
 @check_arguments
 def randomization_test(
-    a: ArrayLike, b: ArrayLike, *, n_resamples: Count = 9999, random_state: Whole = 0
+    a: ArrayLike,
+    b: ArrayLike,
+    *,
+    clusters: ByRow = None,
+    n_resamples: Count = 9999,
+    random_state: Whole = 0,
 ) -> PairedResult:
     """Test whether two rankers differ, by their values on the same queries.
 
@@ -34,6 +43,9 @@ def randomization_test(
     ----------
     a, b : array-like of shape (n_queries,)
         Values of the two rankers; NaN in both if a query has nothing to find.
+    clusters : array-like of shape (n_queries,), default=None
+        Cluster of each query, such as its user, if queries of a cluster are correlated: the
+        signs of its differences are then flipped together. None means that queries are independent.
     n_resamples : int, default=9999
         Number of random sign patterns.
     random_state : int, default=0
@@ -55,14 +67,24 @@ def randomization_test(
 
     >>> randomization_test([2, 3, 4, 5, 6], [1, 1, 1, 1, 1]).p_value
     0.0625
+
+    If three queries are of one user, there are 3 clusters and 8 sign patterns:
+
+    >>> users = ["ann", "ann", "ann", "bob", "eve"]
+    >>> print(randomization_test([2, 3, 4, 5, 6], [1, 1, 1, 1, 1], clusters=users))
+    paired randomization test by cluster: difference +3.0000 over 5 pairs of 3 clusters, \
+statistic 3, p = 0.250
     """
-    differences = paired_differences(a, b)
-    means, n_empty = _means_of_flipped(differences, n_resamples, random_state)
+    differences, units = _differences(a, b, clusters)
+    means, n_empty = _means_of_flipped(differences, units, n_resamples, random_state)
     # Flipping some queries leaves the mean at least as large where their mean is not above 0.
     fewest = min(np.count_nonzero(means <= 0), np.count_nonzero(means >= 0)) + n_empty + 1
     p_value = min(1.0, 2 * fewest / (len(means) + n_empty + 1))
     mean = float(differences.mean())
-    return PairedResult("paired randomization test", len(differences), mean, mean, float(p_value))
+    result = PairedResult("paired randomization test", len(differences), mean, mean, float(p_value))
+    if clusters is None:
+        return result
+    return replace(result, test=f"{result.test} by cluster", n_clusters=len(units.sums))
 
 
 @check_arguments
@@ -70,6 +92,7 @@ def randomization_interval(
     a: ArrayLike,
     b: ArrayLike,
     *,
+    clusters: ByRow = None,
     level: Level = 0.95,
     n_resamples: Count = 9999,
     random_state: Whole = 0,
@@ -85,6 +108,8 @@ def randomization_interval(
     ----------
     a, b : array-like of shape (n_queries,)
         Values of the two rankers; NaN in both if a query has nothing to find.
+    clusters : array-like of shape (n_queries,), default=None
+        As in :func:`randomization_test`: subsets are then of whole clusters.
     level : float, default=0.95
         Share of such intervals that hold the true difference.
     n_resamples, random_state
@@ -102,8 +127,8 @@ def randomization_interval(
     >>> round(randomization_test(a, b).p_value, 3)
     0.031
     """
-    differences = paired_differences(a, b)
-    means, n_empty = _means_of_flipped(differences, n_resamples, random_state)
+    differences, units = _differences(a, b, clusters)
+    means, n_empty = _means_of_flipped(differences, units, n_resamples, random_state)
     n_patterns = len(means) + n_empty + 1
     # Number of means that must be beyond a difference that the test rejects, on either side.
     rank = math.floor((1 - level) * n_patterns / 2 + 1e-9) - n_empty
@@ -116,15 +141,24 @@ def randomization_interval(
     return Interval(mean, low, high, float(level))
 
 
+def _differences(a: ArrayLike, b: ArrayLike, clusters: ByRow) -> tuple[np.ndarray, ClusterSums]:
+    """Return the differences of queries that are not NaN, and their sums by cluster."""
+    differences = paired_differences(a, b)
+    of_differences = check_clusters(clusters, check_values("a", a))
+    return differences, ClusterSums.of(differences, of_differences)
+
+
 def _means_of_flipped(
-    differences: np.ndarray, n_resamples: int, random_state: int
+    differences: np.ndarray, units: ClusterSums, n_resamples: int, random_state: int
 ) -> tuple[np.ndarray, int]:
     """Return ``(means, n_empty)``: the mean of the differences that each sign pattern flips.
 
+    A pattern has a sign for each of the ``units``, the sums of the differences by cluster.
     ``n_empty`` counts the patterns that flip nothing, which have no mean. All patterns but the one
     that flips nothing are taken if there are at most ``n_resamples``, else as many random ones.
     """
-    n, size = len(differences), max(_BATCH // len(differences), 1)
+    n = len(units.sums)
+    size = max(_BATCH // n, 1)
     is_exact = n < 63 and 2**n <= n_resamples
     n_patterns = 2**n - 1 if is_exact else n_resamples
     rng, means, n_empty = np.random.default_rng(random_state), [], 0
@@ -136,8 +170,8 @@ def _means_of_flipped(
         else:
             octets = rng.integers(256, size=(n_rows, -(-n // 8)), dtype=np.uint8)
             patterns = np.unpackbits(octets, axis=1, count=n)
-        counts = patterns.sum(axis=1, dtype=np.int64)
-        sums = (patterns * differences).sum(axis=1)
+        counts = (patterns * units.sizes).sum(axis=1)
+        sums = (patterns * units.sums).sum(axis=1)
         n_empty += int(np.count_nonzero(counts == 0))
         means.append(sums[counts > 0] / counts[counts > 0])
     all_means = np.concatenate(means)
@@ -148,7 +182,12 @@ def _means_of_flipped(
 
 @check_arguments
 def bootstrap_interval(
-    values: ArrayLike, *, level: Level = 0.95, n_resamples: Count = 9999, random_state: Whole = 0
+    values: ArrayLike,
+    *,
+    clusters: ByRow = None,
+    level: Level = 0.95,
+    n_resamples: Count = 9999,
+    random_state: Whole = 0,
 ) -> Interval:
     """Return a bootstrap interval for the mean of values, or of differences, over queries.
 
@@ -158,6 +197,9 @@ def bootstrap_interval(
     ----------
     values : array-like of shape (n_queries,)
         One value per query; NaN is left out.
+    clusters : array-like of shape (n_queries,), default=None
+        Cluster of each query, such as its user, if queries of a cluster are correlated: bootstrap
+        samples are then of whole clusters. None means that queries are independent.
     level : float, default=0.95
         Share of such intervals that hold the true mean.
     n_resamples : int, default=9999
@@ -174,33 +216,51 @@ def bootstrap_interval(
     >>> print(bootstrap_interval([0.0, 0.5, 0.5, 1.0, 0.75, 0.25, 0.5, 0.6]))
     0.5125 (95 %: 0.3125 to 0.7000)
     """
-    values = measured("values", values)
-    if len(values) < 2 or np.ptp(values) == 0:
-        raise ValueError(f"values must be at least two that are not all equal; got {len(values)}.")
+    checked = check_values("values", values)
+    of_measured, measured = check_clusters(clusters, checked), checked[~np.isnan(checked)]
+    n = len(measured)
+    if n < 2 or np.ptp(measured) == 0:
+        raise ValueError(f"values must be at least two that are not all equal; got {n}.")
+    units = ClusterSums.of(measured, of_measured)
+    if clusters is not None and np.ptp(units.means) == 0:
+        raise ValueError(
+            "values must differ between clusters; got equal means of all "
+            f"{len(units.sums)} clusters."
+        )
+    data = (measured,) if clusters is None else (units.sums, units.sizes)
     bootstrap = stats.bootstrap(
-        (values,),
-        np.mean,
+        data,
+        np.mean if clusters is None else _mean_of_sums,
+        paired=clusters is not None,
         confidence_level=level,
         n_resamples=n_resamples,
-        batch=_batch(values),
+        batch=max(_BATCH // len(units.sums), 1),
         vectorized=True,
         random_state=np.random.default_rng(random_state),
     ).confidence_interval
-    return Interval(float(values.mean()), float(bootstrap.low), float(bootstrap.high), float(level))
+    return Interval(
+        float(measured.mean()), float(bootstrap.low), float(bootstrap.high), float(level)
+    )
 
 
-def mean_interval(values: np.ndarray, *, level: float = 0.95, **options: Any) -> Interval:
-    """Return the bootstrap interval of a mean, of zero width if all values are equal.
+def _mean_of_sums(sums: np.ndarray, sizes: np.ndarray, axis: int = -1) -> np.ndarray:
+    """Return the mean of values, of which there are sums and numbers by cluster."""
+    return np.asarray(sums.sum(axis=axis) / sizes.sum(axis=axis))
 
-    ``values`` have no NaN; without any, the mean is 0. ``options`` go to
-    :func:`bootstrap_interval`.
+
+def mean_interval(
+    values: np.ndarray, *, clusters: ByRow = None, level: float = 0.95, **options: Any
+) -> Interval:
+    """Return the bootstrap interval of a mean, of zero width if nothing varies.
+
+    That is where all values, or the means of all ``clusters``, are equal. ``values`` have no NaN;
+    without any, the mean is 0. ``options`` go to :func:`bootstrap_interval`.
     """
-    if len(values) < 2 or np.ptp(values) == 0:
+    units = None
+    if len(values) >= 2 and clusters is not None:
+        units = ClusterSums.of(values, check_clusters(clusters, values))
+    varying = values if units is None else units.means
+    if len(values) < 2 or np.ptp(varying) == 0:
         mean = float(values.mean()) if len(values) else 0.0
         return Interval(mean, mean, mean, level)
-    return bootstrap_interval(values, level=level, **options)
-
-
-def _batch(values):
-    """Return how many resamples of the values to draw at a time, to bound memory."""
-    return max(_BATCH // len(values), 1)
+    return bootstrap_interval(values, clusters=clusters, level=level, **options)

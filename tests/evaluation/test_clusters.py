@@ -1,0 +1,221 @@
+"""Comparisons of queries that are not independent, such as those of one user."""
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.linear_model import LinearRegression
+from sklearn.model_selection import GroupKFold
+from sklearn.tree import DecisionTreeRegressor
+
+from treerank import QueryKFold, QueryShuffleSplit, QueryTimeSplit, compare, compare_scores
+from treerank.datasets.folds import Split
+from treerank.documents.ranking_data import RankingData
+from treerank.rankers import ColumnRanker
+from treerank.statistics.clusters import standard_error
+from treerank.statistics.randomization import randomization_interval, randomization_test
+
+QUERY = ("user", "week")
+
+
+@pytest.fixture(scope="module")
+def table():
+    """Three weeks of 40 users, to whom prices matter more or less."""
+    rng, n = np.random.default_rng(0), 40 * 3 * 6
+    frame = pd.DataFrame(
+        {
+            "user": np.repeat([f"user {i}" for i in range(40)], 18),
+            "week": np.tile(np.repeat([1, 2, 3], 6), 40),
+            "price": rng.normal(size=n),
+            "sales": rng.normal(size=n),
+        }
+    )
+    weight = np.repeat(rng.normal(1, 1, size=40), 18)
+    frame["bought"] = (weight * frame.price + frame.sales + rng.gumbel(size=n) > 1.5).astype(float)
+    return frame
+
+
+def rankers():
+    return {"linear": LinearRegression(), "stump": DecisionTreeRegressor(max_depth=1)}
+
+
+def users_of(comparison):
+    return np.array([user for user, _ in comparison.values["query"].tolist()])
+
+
+def test_fitted_rankers_are_tested_over_whole_clusters(table):
+    fitted = {name: ColumnRanker(name).fit(table, "bought", QUERY) for name in ("price", "sales")}
+    comparison = compare(fitted, (table, "bought", QUERY), metrics="map", clusters="user")
+    a, b = comparison.by_query("map").T
+    users = np.array([user for user, _ in np.unique(comparison.values["query"])])
+    assert len(users) == len(a) == 120
+    expected = randomization_test(a, b, clusters=users)
+    assert comparison.test("map", "price", "sales") == expected
+    difference = comparison.difference("map", "price", "sales")
+    assert difference.interval == randomization_interval(a, b, clusters=users)
+    n_users = len(np.unique(users[~np.isnan(a)]))
+    assert difference.n_clusters == n_users < 41
+    assert f"over {difference.n_queries} queries of {n_users} clusters" in str(difference)
+    alone = compare(fitted, (table, "bought", QUERY), metrics="map").difference(
+        "map", "price", "sales"
+    )
+    assert alone.n_clusters is None
+    width, width_alone = (np.ptp(each.interval.ends) for each in (difference, alone))
+    assert width > 1.2 * width_alone
+    (errors,) = re.findall(r"price +\S+ ± (\S+)", str(comparison))
+    measured = ~np.isnan(a)
+    codes = np.unique(users[measured], return_inverse=True)[1]
+    assert float(errors) == pytest.approx(standard_error(a[measured], codes), abs=1e-4)
+    assert "One test set, 120 queries of 40 clusters" in str(comparison)
+    assert "± is the standard error over clusters of queries." in str(comparison)
+    assert "(paired randomization test by cluster, adjusted" in str(comparison)
+
+
+def test_the_queries_needed_are_told_as_clusters(table):
+    scores = {
+        "a": table.price,
+        "b": table.price + 0.02 * table.sales - 0.02 * table.week * table.price**2,
+    }
+    comparison = compare_scores(
+        scores,
+        table.bought,
+        [*zip(table.user, table.week, strict=True)],
+        metrics="map",
+        clusters=table.user,
+    )
+    difference = comparison.difference("map", "a", "b")
+    n = round(difference.queries_needed * difference.n_clusters / difference.n_queries)
+    expected = rf"not significant; about ({n - 1:,}|{n:,}|{n + 1:,}) clusters of as many queries"
+    assert re.search(expected, str(difference))
+
+
+@pytest.mark.parametrize(
+    "cv",
+    [
+        None,
+        4,
+        QueryKFold(3, shuffle=True, random_state=1),
+        QueryShuffleSplit(4, random_state=0),
+        GroupKFold(3),
+    ],
+)
+def test_folds_keep_clusters_whole(cv, table):
+    comparison = compare(rankers(), (table, "bought", QUERY), metrics="map", cv=cv, clusters="user")
+    for split in comparison.splits:
+        users = {user for user, _ in comparison.outcomes["linear", split].queries.tolist()}
+        assert len(comparison.outcomes["linear", split].queries) == 3 * len(users)
+    assert not comparison.has_cut_clusters
+    assert comparison.test("map", "linear", "stump").test == "corrected resampled t-test"
+    over_queries = comparison.test("map", "linear", "stump", test="randomization")
+    assert over_queries.test == "paired randomization test by cluster"
+
+
+def test_folds_of_some_judged_queries_keep_clusters_whole(table):
+    some = table.assign(bought=table.bought.where(table.week != 2))
+    some.loc[some.user == "user 7", "bought"] = np.nan
+    comparison = compare(rankers(), (some, "bought", QUERY), metrics="map", clusters="user")
+    assert not comparison.has_cut_clusters
+    sizes = [len(comparison.outcomes["linear", split].queries) for split in comparison.splits]
+    assert sum(sizes) == 120
+    n_judged = [
+        np.count_nonzero(~np.isnan(comparison.outcomes["linear", split].values["map"]))
+        for split in comparison.splits
+    ]
+    assert max(n_judged) - min(n_judged) <= 4
+
+
+def test_splits_that_cut_clusters_are_tested_over_clusters(table):
+    time = QueryTimeSplit(table.week, n_splits=2)
+    comparison = compare(
+        rankers(), (table, "bought", QUERY), metrics="map", cv=time, clusters="user"
+    )
+    assert comparison.has_cut_clusters
+    assert len(comparison.splits) == 2
+    result = comparison.test("map", "linear", "stump")
+    assert result.test == "paired randomization test by cluster"
+    assert "splits are not independent" in str(comparison)
+    with pytest.raises(ValueError, match="clusters are in both a training set and its test set"):
+        comparison.test("map", "linear", "stump", test="corrected_t")
+    whole = compare(rankers(), (table, "bought", QUERY), metrics="map", cv=time)
+    assert whole.clusters is None
+    assert whole.test("map", "linear", "stump").test == "corrected resampled t-test"
+
+
+def test_a_column_is_no_feature_and_the_same_as_its_values(table):
+    by_name = compare(rankers(), (table, "bought", QUERY), metrics="map", clusters="user")
+    X = table[["price", "sales"]]
+    qid = [*zip(table.user, table.week, strict=True)]
+    by_row = compare(rankers(), (X, table.bought, qid), metrics="map", clusters=table.user)
+    np.testing.assert_array_equal(by_name.by_query("map"), by_row.by_query("map"))
+    np.testing.assert_array_equal(by_name.clusters, by_row.clusters)
+    visits = table.assign(query=table.groupby([*QUERY]).ngroup()).drop(columns="week")
+    by_column = compare(rankers(), (visits, "bought", "query"), metrics="map", clusters="user")
+    assert len(np.unique(by_column.clusters)) == 40
+
+
+def test_the_order_of_rows_changes_nothing(table):
+    shuffled = table.sample(frac=1, random_state=0).reset_index(drop=True)
+    results = [
+        compare(rankers(), (each, "bought", QUERY), metrics="map", clusters="user")
+        for each in (table, shuffled)
+    ]
+    first, second = (r.test("map", "linear", "stump", test="randomization") for r in results)
+    assert first.p_value == second.p_value
+    np.testing.assert_array_equal(results[0].clusters, results[1].clusters)
+
+
+def test_scores_are_compared_by_a_level_of_the_queries(table):
+    qid = pd.MultiIndex.from_frame(table[["user", "week"]])
+    scores = {"price": table.price, "sales": table.sales}
+    by_level = compare_scores(scores, table.bought, qid, metrics="map", clusters="user")
+    by_row = compare_scores(scores, table.bought, qid, metrics="map", clusters=table.user)
+    assert by_level.test("map", "price", "sales") == by_row.test("map", "price", "sales")
+    assert by_level.test("map", "price", "sales").n_clusters <= 40
+    X = table[["price", "sales"]]
+    compared = compare(rankers(), (X, table.bought, qid), metrics="map", clusters="user")
+    assert len(np.unique(compared.clusters)) == 40
+
+
+def test_wrong_clusters_are_refused_before_any_fit(table):
+    data, scores = (table, "bought", QUERY), {"price": table.price}
+    train = RankingData(table[["price"]], table.bought.to_numpy(), table.week.to_numpy())
+    people = table.bought.where(table.week > 1)
+    for call, error, message in (
+        (lambda: compare(rankers(), data, clusters="usr"), ValueError, "must name a column of X"),
+        (lambda: compare(rankers(), data, clusters=["user"]), TypeError, "Write clusters='user'"),
+        (
+            lambda: compare(rankers(), (table, "bought", "week"), clusters="user"),
+            ValueError,
+            "constant within a query; got 'user 0' and 'user 1' in query 1. If these are two",
+        ),
+        (
+            lambda: compare(rankers(), [Split("1", train, train)], clusters="user"),
+            ValueError,
+            r"must be None for data in folds; got clusters. Pass one data set",
+        ),
+        (
+            lambda: compare(rankers(), data, human_labels=people, clusters="user"),
+            ValueError,
+            "must be None where human_labels are given",
+        ),
+        (
+            lambda: compare_scores(scores, table.bought, table.user, clusters="user"),
+            ValueError,
+            "or name a level of qid; got 'user' and query ids without names",
+        ),
+        (
+            lambda: compare_scores(
+                scores, table.bought, table.user, human_labels=people, clusters=table.user
+            ),
+            ValueError,
+            "must be None where human_labels are given",
+        ),
+        (
+            lambda: compare_scores(scores, table.bought, table.user, clusters=np.zeros(len(table))),
+            ValueError,
+            "must be at least two, which are independent of each other; got one, 0.0",
+        ),
+    ):
+        with pytest.raises(error, match=message):
+            call()
