@@ -5,7 +5,8 @@ documents of ``check`` are scored in its way before the file is written, and a m
 score differently is refused, with the reason.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,7 +23,13 @@ from treerank.documents.labels import check_labels
 from treerank.documents.queries import QueryGroups
 from treerank.documents.reading import accepted_by, read_documents
 from treerank.documents.rows import Rows
-from treerank.exports.conversion import Conversion, ForestConversion, converted, has_words
+from treerank.exports.conversion import (
+    TREES_ALONE,
+    Conversion,
+    ForestConversion,
+    converted,
+    has_words,
+)
 from treerank.exports.feature_names import check_unicode
 from treerank.exports.formats import (
     FORMATS,
@@ -63,6 +70,7 @@ from treerank.metrics.base import Metric
 from treerank.metrics.registry import FunctionMetric
 from treerank.parameters import Finite, check_arguments
 from treerank.rankers.calibration import RelevanceScale
+from treerank.rankers.column_ranker import ColumnRanker
 from treerank.rankers.ranker import Ranker
 from treerank.rankers.scoring import metric_of, scores_of
 from treerank.spelling import spelled
@@ -182,7 +190,8 @@ def export(
     levels = ranker.columns_.categories
     components = ranker.components()
     default = TABLE if format_named(format).has_table else NAME
-    conversion = converted(format, components, names, X, log_odds, levels, name or default)
+    with _advising(ranker):
+        conversion = converted(format, components, names, X, log_odds, levels, name or default)
     content = conversion.content()
     report, obstacles = _compared(format, conversion, content, documents)
     _refuse_or_warn(format, obstacles, allow)
@@ -270,7 +279,20 @@ without other parts.
     if format in HYBRID_FORMATS:
         hybrid_conversion(format, components, names)
     else:
-        converted(format, components, names, levels=levels).content()
+        with _advising(ranker):
+            converted(format, components, names, levels=levels).content()
+
+
+@contextmanager
+def _advising(ranker: Any) -> Iterator[None]:
+    """Within the block, let errors advise what is possible for a ranker by a column."""
+    try:
+        yield
+    except ValueError as error:
+        if not isinstance(ranker, ColumnRanker):
+            raise
+        advice = f" To rank by column {ranker.column!r} there, sort by the field itself."
+        raise ValueError(str(error).replace(TREES_ALONE, advice)) from error
 
 
 class _NoComponentsError(ValueError):
@@ -289,6 +311,7 @@ def _model_of(ranker: Any, X: Any) -> tuple[Components, list[str], dict[int, lis
         names, columns = shown_names(ranker), ranker.columns_
     else:
         refuse_other_rankers(ranker)
+        X = ranker.own_column(X) if X is not None and isinstance(ranker, ColumnRanker) else X
         names, columns = (["f0", "f1"], Columns()) if X is None else _columns_of(X)
     documents = Rows(np.empty((0, len(names))), columns=columns)
     check_unicode(names)
