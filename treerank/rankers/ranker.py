@@ -26,10 +26,16 @@ from treerank.documents.columns import (
     indicator_advice,
     warn_of_new_categories,
 )
-from treerank.documents.copied_columns import warn_of_copies_by_row
+from treerank.documents.copied_columns import warn_of_copied_columns
 from treerank.documents.eval_set import EvalSet, is_share
-from treerank.documents.features import feature_names_of, set_columns, shown_names
+from treerank.documents.features import (
+    check_features,
+    feature_names_of,
+    set_columns,
+    shown_names,
+)
 from treerank.documents.labels import (
+    check_labels,
     check_labels_by_name,
     labels_with_weight,
     split_labels,
@@ -38,7 +44,6 @@ from treerank.documents.labels import (
 from treerank.documents.queries import ByRow, QueryGroups, warn_without_qid
 from treerank.documents.ranking_data import Batches
 from treerank.documents.reading import (
-    check_documents,
     documents_of_batches,
     refuse_arrays,
     take_columns,
@@ -290,20 +295,20 @@ class Ranker(Scored):
         y = y if labels is None else next(iter(labels.values()))
         if not reset:
             warn_of_new_categories(self.columns_, X)
-        X, y = check_documents(
-            self, X, y, reset=reset, earlier=earlier, some_unjudged=True, qid=qid
-        )
+        y = check_labels(y, some_unjudged=True)
+        X = check_features(self, X, reset=reset, earlier=earlier)
+        y = check_labels(y, X.shape[0], some_unjudged=True)
         self._refuse_categories()
-        by_label = {"labels": labels, "label_weights": label_weights}
-        by_row = {**by_label, "position": position, **weights}
-        further_labels = {f"y[{n!r}]": values for n, values in [*(labels or {}).items()][1:]}
+        by_row = {"position": position, **weights}
         if reset:
-            warn_of_copies_by_row(self, X, {"position": position, **weights, **further_labels})
+            further_labels = {f"y[{n!r}]": values for n, values in [*(labels or {}).items()][1:]}
+            warn_of_copied_columns(self, X, {"y": y, "qid": qid, **by_row, **further_labels})
         documents = Rows(X, columns=self.columns_)
         pairs = None
         if given_pairs is not None:
             pairs = GivenPairs.from_table(given_pairs, QueryGroups.from_qid(qid, len(y)))
-        data = training_set(documents, y, qid, pairs=pairs, **by_row)
+        by_label = {"labels": labels, "label_weights": label_weights}
+        data = training_set(documents, y, qid, pairs=pairs, **by_label, **by_row)
         warn_without_qid(qid, len(data.y))
         return data
 

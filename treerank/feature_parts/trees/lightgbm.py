@@ -172,7 +172,7 @@ class LightGBMTrees(BoostedTrees):
             "params": params,
             "copies_rows": task.earlier is not None,
             "feature_name": engine_names(task.rows.columns.names) or "auto",
-            "categorical_feature": list(self._categorical_columns(task.rows)) or "auto",
+            "categorical_feature": list(task.categorical) or "auto",
         }
         data = make_dataset(task.rows, **options)
         if task.validation_rows is None:
@@ -187,7 +187,7 @@ class LightGBMTrees(BoostedTrees):
         params |= task.sizes.of_tree()
         params |= {
             "num_class": derivatives.n_outputs,
-            "num_threads": self.n_threads_for(rows),
+            "num_threads": task.n_threads,
             "metric": "None",
             "verbosity": -1,
             "feature_pre_filter": False,  # otherwise LightGBM aborts on tiny data
