@@ -356,8 +356,8 @@ def _folds_of_judged(codes, judged_rows, is_judged, clusters, folds):
     fold = np.full(units.max() + 1, -1)
     for number, (_, test) in enumerate(folds.split(rows, qid=codes[rows], groups=units[rows])):
         fold[units[rows[test]]] = number
-    others = np.flatnonzero(fold < 0)
-    fold[others] = np.arange(len(others)) % folds.n_splits
+    unjudged_units = np.flatnonzero(fold < 0)
+    fold[unjudged_units] = np.arange(len(unjudged_units)) % folds.n_splits
     fold_of_row = fold[units]
     return [
         (np.flatnonzero(fold_of_row != number), np.flatnonzero(fold_of_row == number))

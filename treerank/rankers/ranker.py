@@ -307,8 +307,9 @@ class Ranker(Scored):
         pairs = None
         if given_pairs is not None:
             pairs = GivenPairs.from_table(given_pairs, QueryGroups.from_qid(qid, len(y)))
-        by_label = {"labels": labels, "label_weights": label_weights}
-        data = training_set(documents, y, qid, pairs=pairs, **by_label, **by_row)
+        data = training_set(
+            documents, y, qid, pairs=pairs, labels=labels, label_weights=label_weights, **by_row
+        )
         warn_without_qid(qid, len(data.y))
         return data
 
