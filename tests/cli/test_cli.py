@@ -348,6 +348,45 @@ def test_export_writes_a_feature_set_with_the_names_of_the_model(files, tmp_path
     assert '"f0"' in paths[0].read_text()
 
 
+def test_export_uses_the_feature_set_that_the_engine_has(files, tmp_path):
+    path, features = tmp_path / "model.json", tmp_path / "features.json"
+    options = ["--format", "opensearch", "--check", files.test, "--features", features]
+    options += ["--name", "shop-2026-11-02", "--feature-set", "shop"]
+    result = run("export", files.model, path, *options)
+    assert "POST _ltr/_featureset/shop/_createmodel" in result.stdout
+    assert json.loads(path.read_text())["model"]["name"] == "shop-2026-11-02"
+    assert f"wrote {features}: send it by PUT _ltr/_featureset/shop" in result.stderr
+    X, y, qid = treerank.read_letor(files.test, n_features=8)
+    treerank.export(
+        treerank.load(files.model),
+        tmp_path / "python.json",
+        format="opensearch",
+        check=(X, y, qid),
+        name="shop-2026-11-02",
+        feature_set="shop",
+    )
+    assert path.read_bytes() == (tmp_path / "python.json").read_bytes()
+    for message, *wrong in (
+        (
+            "--feature-set must come with the name of the model; got 'shop' alone. Write --name",
+            "solr",
+        ),
+        ("--feature-set must be left out for format 'c', which has no", "c", "--name", "shop"),
+    ):
+        refused = run(
+            "export",
+            files.model,
+            tmp_path / "no",
+            "--feature-set",
+            "shop",
+            "--format",
+            *wrong,
+            code=1,
+        )
+        assert message in refused.stderr
+    assert not (tmp_path / "no").exists()
+
+
 def test_export_refuses_before_it_writes(files, tmp_path):
     output = tmp_path / "model.json"
     features, unchecked = tmp_path / "features.json", ("solr", "--allow", "unchecked")
