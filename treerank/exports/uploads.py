@@ -206,8 +206,8 @@ def check_feature_set(format: str, name: Any, feature_set: Any) -> None:
     Traceback (most recent call last):
     ...
     ValueError: feature_set must be left out for format 'elasticsearch', which has no feature \
-sets; got 'shop'. These have: elasticsearch-plugin, elasticsearch-plugin-2023, opensearch, opensearch-2, \
-opensearch-3.2, ranklib, solr, solr-8.
+sets; got 'shop'. These have: elasticsearch-plugin, elasticsearch-plugin-2023, opensearch, \
+opensearch-2, opensearch-3.2, ranklib, solr, solr-8.
     """
     if feature_set is None:
         return
