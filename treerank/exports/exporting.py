@@ -43,8 +43,9 @@ from treerank.exports.hybrid import (
     HYBRID_FORMATS,
     HybridConversion,
     can_weigh,
+    depths_of,
     hybrid_conversion,
-    longest_list,
+    warn_of_retrievers,
 )
 from treerank.exports.report import (
     NEAR_TIE,
@@ -389,7 +390,8 @@ def _compared_hybrid(
             f"another way than the columns of the linear model: fit it to read_runs(runs, "
             f"judgments, engine={engine!r}).normalized()"
         )
-    return report, obstacles, conversion.content(longest_list(retrieved, groups))
+    warn_of_retrievers(format, retrieved, groups)
+    return report, obstacles, conversion.content(max(depths_of(retrieved, groups).values()))
 
 
 class _Documents(NamedTuple):
