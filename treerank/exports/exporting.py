@@ -5,6 +5,7 @@ documents of ``check`` are scored in its way before the file is written, and a m
 score differently is refused, with the reason.
 """
 
+from collections import Counter
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -15,8 +16,8 @@ import numpy as np
 from scipy.sparse import issparse
 
 from treerank.checks import check_choice, check_sequence, naming, quote, warn_user
-from treerank.documents.columns import Columns
-from treerank.documents.embeddings import with_entries
+from treerank.documents.columns import Columns, as_frame
+from treerank.documents.embeddings import sources_of, with_entries
 from treerank.documents.eval_set import unpacked
 from treerank.documents.features import check_matrix, n_features_of, shown_names
 from treerank.documents.labels import check_labels
@@ -201,6 +202,7 @@ def export(
         warn_user(f"The file has drafts of the features. {negative_values(n_negative)}")
     report = replace(report, renamed=conversion.renamed, n_negative=n_negative)
     report = replace(report, categories={names[j]: levels[j] for j in sorted(levels)})
+    report = replace(report, embeddings={} if check is None else _embeddings(check, names))
     if name is not None and format in UPLOADS:
         content = request_of(format, content, names, name, feature_set or name)
         report = replace(report, upload=UPLOADS[format].model.format(name=feature_set or name))
@@ -425,6 +427,16 @@ def _parts(check: Any) -> tuple[Any, ...]:
     if len(parts) not in (1, 2, 3):
         raise ValueError(f"check must be X, (X, y) or (X, y, qid); got {len(parts)} parts.")
     return parts
+
+
+def _embeddings(check: Any, names: list[str]) -> dict[str, int]:
+    """Return the number of entries of each column of ``check`` that holds embeddings."""
+    X = _parts(check)[0]
+    frame: Any = None if issparse(X) else as_frame(X)
+    if frame is None:
+        return {}
+    sources = [sources_of([name], frame.columns)[0] for name in names]
+    return dict(Counter(s for name, s in zip(names, sources, strict=True) if name != s))
 
 
 def _documents(ranker: Any, check: Any) -> _Documents:

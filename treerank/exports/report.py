@@ -17,6 +17,8 @@ from treerank.renamed import RenamedMembers
 #: Share of the range of scores up to which the order of a pair is a matter of rounding.
 NEAR_TIE = 1e-6
 NDCG_AT_10 = NDCG(10)
+#: Formats whose programs take embeddings as lists, too.
+_TAKE_LISTS = ("javascript", "python")
 
 
 @dataclass(frozen=True, repr=False)
@@ -52,6 +54,9 @@ class ExportReport(RenamedMembers, Shown):
         Categories of each column that has some. The program takes the position in this list for a
         category, from 0, and NaN for one that is not in it. "c", "json", "lightgbm" and "onnx" have
         the lists in the file.
+    embeddings : dict from str to int
+        Number of entries of each embedding of ``check``. Modules in Python and JavaScript take the
+        list or its entries, other programs the entries alone, by names such as "title_0".
     renamed : dict from str to str
         Names of features in the file, where the program does not accept the name of the column.
     upload : str or None
@@ -77,6 +82,7 @@ class ExportReport(RenamedMembers, Shown):
     value_of_program: float | None = None
     n_negative: dict[str, int] = field(default_factory=dict)
     categories: dict[str, list[Any]] = field(default_factory=dict)
+    embeddings: dict[str, int] = field(default_factory=dict)
     renamed: dict[str, str] = field(default_factory=dict)
     upload: str | None = None
     program: str | None = None
@@ -109,6 +115,9 @@ class ExportReport(RenamedMembers, Shown):
         if self.renamed:
             names = [f"{name!r} as {other!r}" for name, other in self.renamed.items()]
             yield f"The file names {_listed(names)}."
+        if self.embeddings and self.format not in _TAKE_LISTS:
+            entries = [f"{n!r} as {n}_0 to {n}_{size - 1}" for n, size in self.embeddings.items()]
+            yield f"It takes the entries of {_listed(entries)}."
         if self.n_negative:
             yield negative_values(self.n_negative)
         if self.upload:
