@@ -128,7 +128,7 @@ def _values(document):
 
 def _with_entries(document):
     """Return a document in which the entries of its embeddings have names of their own."""
-    further = {}
+    further: dict[str, Any] = {}
     for base, entries in _EMBEDDINGS.items():
         if base not in document or entries[0] in document:
             continue
