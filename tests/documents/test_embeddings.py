@@ -370,6 +370,11 @@ def test_all_that_reads_documents_reads_embeddings(tmp_path):
     np.testing.assert_array_equal(
         drops, permutation_importance(expected, BY_HAND, Y, QID, n_repeats=1).drops
     )
+    groups = {"text": ["v"], "price": ["price"]}, {"text": ["v_0", 2, 3], "price": [0]}
+    by_name, by_entry = (permutation_importance(fitted, FRAME, Y, QID, groups=g) for g in groups)
+    assert str(by_name) == str(by_entry)
+    with pytest.raises(ValueError, match=r"feature must be one of .*; got 'w'"):
+        permutation_importance(fitted, FRAME, Y, QID, groups={"text": ["w"]})
     given, by_hand = (effect(fitted, X, QID, feature="v_1") for X in (FRAME, BY_HAND))
     assert str(given) == str(by_hand)
     np.testing.assert_array_equal(single_features(FRAME, Y, QID), single_features(BY_HAND, Y, QID))
@@ -401,6 +406,23 @@ def records():
     """Return the documents as dicts, in which a missing embedding is None."""
     rows = zip(PRICE.tolist(), LISTS, (1.0 * QID).tolist(), strict=True)
     return [{"price": price, "v": vector, "stock": stock} for price, vector, stock in rows]
+
+
+def test_a_scorer_takes_dicts_with_the_lists_or_with_their_entries():
+    fitted = ranker().fit(FRAME, Y, QID)
+    scorer, scores = fitted.scorer(), fitted.predict(FRAME)
+    np.testing.assert_array_equal(scorer(records()), scores)
+    np.testing.assert_array_equal(scorer(BY_HAND.to_dict("records")), scores)
+    np.testing.assert_array_equal(scorer(tuple(records()[4:6])), scores[4:6])
+    np.testing.assert_array_equal(scorer([records()[4] | {"id": "a"}]), scores[[4]])
+    rows = records()
+    del rows[7]["stock"]
+    with pytest.raises(ValueError, match="'stock' is missing in row 7"):
+        scorer(rows)
+    with pytest.raises(TypeError, match=r"'stock' of X must hold numbers, .* all of one kind"):
+        scorer([records()[0], records()[1] | {"stock": "many"}])
+    with pytest.raises(TypeError, match="got a list of dicts"):  # of features without names
+        ranker().fit(PRICE[:, None], Y, QID).scorer()(records())
 
 
 def test_an_exported_module_of_python_takes_the_lists(tmp_path):

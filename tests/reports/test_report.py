@@ -493,6 +493,24 @@ def test_labels_from_0_to_1_have_metrics_with_values_and_shares_by_tenths():
     assert "threshold=0.5" not in text
 
 
+def test_names_of_documents_and_slices_may_be_columns():
+    X, y, qid = documents(12)
+    fitted = RankSVM().fit(X, y, qid)
+    ids, kinds = [f"passage {row}" for row in range(len(y))], np.repeat(["even", "odd"], 72)
+    y = np.where(np.arange(len(y)) == 5, np.nan, y)
+    table = X.assign(passage_id=ids, kind=kinds, label=y, query=qid)
+    by_name = report(
+        fitted, table, "label", "query", document_names="passage_id", slices={"kind": "kind"}
+    )
+    by_values = report(fitted, X, y, qid, document_names=ids, slices={"kind": kinds})
+    assert by_name.html == by_values.html
+    assert "passage 7" in by_name.html
+    with pytest.raises(ValueError, match="document_names must name a column of X; got 'id'"):
+        report(fitted, table, "label", "query", document_names="id")
+    with pytest.raises(ValueError, match=r"slices\['a'\] must name a column of X; got 'id'"):
+        report(fitted, table, "label", "query", slices={"a": "id"})
+
+
 def test_metrics_without_a_value_are_left_out_and_named():
     X, y, qid = documents(12)
     fitted = RankSVM().fit(X, y, qid)

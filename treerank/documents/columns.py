@@ -481,11 +481,53 @@ pyarrow.Table.from_pylist(X) is a data frame of them.
     """
     if isinstance(X, Mapping) and not issparse(X):  # the keys of some sparse matrices are cells
         kind, to_frame = "a dict", "pyarrow.table(X) is a data frame of its columns"
-    elif isinstance(X, list | tuple) and X and isinstance(X[0], Mapping):
+    elif are_records(X):
         kind, to_frame = "a list of dicts", "pyarrow.Table.from_pylist(X) is a data frame of them"
     else:
         return
     raise TypeError(f"X must be an array or a data frame; got {kind}. {to_frame}.")
+
+
+def are_records(X: Any) -> bool:
+    """Tell whether ``X`` is a list of dicts, by its first entry.
+
+    Examples
+    --------
+    >>> are_records([{"price": 9.5}]), are_records([[9.5]]), are_records([])
+    (True, False, False)
+    """
+    return isinstance(X, list | tuple) and len(X) > 0 and isinstance(X[0], Mapping)
+
+
+def frame_of_records(records: Sequence[Mapping[str, Any]], names: Iterable[str]) -> Any:
+    """Return dicts as a data frame with the columns of ``fit``, whose features are ``names``.
+
+    Refuses a dict without one of them.
+
+    Examples
+    --------
+    >>> frame_of_records([{"price": 9.5, "id": "a"}, {"price": None}], ["price"]).to_pydict()
+    {'price': [9.5, None]}
+    """
+    import pyarrow as pa
+
+    columns = dict[str, Any]()
+    for name in sources_of(names, records[0]):
+        for row, record in enumerate(records):
+            if name not in record:
+                raise ValueError(
+                    f"X must have every feature in each dict, None if missing; {name!r} is missing "
+                    f"in row {row}."
+                )
+        values = [None if is_missing(record[name]) else record[name] for record in records]
+        try:
+            columns[name] = pa.array(values)
+        except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+            raise TypeError(
+                f"Column {name!r} of X must hold numbers, text or lists of numbers, all of one "
+                f"kind; got {quote(values)}."
+            ) from error
+    return pa.table(columns)
 
 
 def text_columns(frame: nw.DataFrame[Any]) -> list[Any]:
