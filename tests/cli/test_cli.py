@@ -258,7 +258,7 @@ def test_json_holds_the_same_in_full(files, loaded):
 
 @pytest.mark.parametrize("memory", [[], ["--memory", "1GB"]])
 def test_queries_that_the_model_was_fitted_to_are_warned_of(files, memory):
-    said = "The ranker was fitted to 12 of the 12 queries, so its values are too good."
+    said = "The ranker was fitted to 12 of the 12 queries, so its values are too high."
     assert said in run("evaluate", files.model, files.train, *memory).stderr.replace("\n", " ")
     assert "warning" not in run("evaluate", files.model, files.test, *memory).stderr
     assert "warning" not in run("rank", files.model, files.train, *memory).stderr
@@ -276,7 +276,7 @@ def test_labels_without_relevance_end_in_a_warning_and_nan(files, tmp_path):
     write_letor(tmp_path / "t", np.zeros((3, 8)), np.zeros(3), [1, 1, 2])
     result = run("evaluate", files.model, tmp_path / "t", "--metric", "map", "--json")
     assert json.loads(result.stdout)["metrics"] == {"map": None}
-    assert "treerank: warning: map is undefined: no query has anything to find." in result.stderr
+    assert "treerank: warning: map is undefined for every query." in result.stderr
 
 
 def test_a_sample_is_the_same_again_and_replaces_nothing(tmp_path):

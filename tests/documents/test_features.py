@@ -22,7 +22,7 @@ def test_copies_of_the_labels_and_missing_queries_are_told_from_1000_documents_o
     assert len(messages) == (2 if n_documents == 1000 else 0)
     if messages:
         assert "equals y in all rows" in messages[0]
-        assert "all 1000 documents are taken for one query" in messages[1]
+        assert "all 1000 documents are treated as one query" in messages[1]
 
 
 def test_documents_to_score_are_not_compared_with_labels():

@@ -103,7 +103,7 @@ def test_a_probability_that_cannot_be_written_is_refused(calibrated, fitted, tmp
             calibrated,
             "solr",
             1,
-            "format 'solr' has no words for relevance, which 'c', 'javascript', 'onnx'",
+            "format 'solr' cannot express the probability of relevance; 'c', 'javascript',",
         ),
         (
             calibrated,

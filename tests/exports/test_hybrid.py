@@ -182,7 +182,7 @@ def test_what_an_engine_cannot_weigh_is_refused_by_name(format, tmp_path):
         nothing = clone(LINEAR).fit(normalized.X, reversed_labels, normalized.qid)
     refused("must have a weight above 0; got none", nothing)
     ranker = clone(LINEAR).fit(*normalized)
-    refused("check must be what read_runs returned, .*; got no column 'bm25'", check=normalized)
+    refused("check must be the result of read_runs, .*; got no column 'bm25'", check=normalized)
     refused("normalizes scores in its own way, so check must be given", check=None)
     refused(r"check must be \(X, y, qid\), since", check=(data.X, data.y))
     refused("relevance", relevance=1.0)

@@ -62,9 +62,9 @@ class Tags(HTMLParser):
 def test_a_page_says_that_the_ranker_was_fitted_to_its_queries():
     X, y, qid = documents(30)
     known = RankSVM().fit(*(part[: 20 * 12] for part in (X, y, qid)))
-    with pytest.warns(UserWarning, match=r"fitted to 20 of the 30 queries, .* too good\. Measure"):
+    with pytest.warns(UserWarning, match=r"fitted to 20 of the 30 queries, .* too high\. Measure"):
         text = report(known, X, y, qid).html
-    assert "The ranker was fitted to 20 of these 30 queries: its values are too good." in text
+    assert "The ranker was fitted to 20 of these 30 queries: its values are too high." in text
     new = report(known, *(part[20 * 12 :] for part in (X, y, qid))).html  # without a warning
     assert "was fitted to" not in new
 
@@ -433,7 +433,7 @@ def test_a_ranker_inside_of_a_pipeline_or_a_search_is_pointed_to():
 def test_features_that_are_known_only_once_a_list_was_shown_are_hints():
     X, y, qid = documents(12)
     X = X.assign(Clicks=(y > 2).astype(int))
-    with pytest.warns(UserWarning, match="'Clicks' of X is a feature, though its name says"):
+    with pytest.warns(UserWarning, match="'Clicks' of X is a feature, though its name sug"):
         fitted = RankSVM().fit(X, y, qid)
     hints = re.search(
         '<aside aria-label="What to look at next">(.*?)</aside>', report(fitted, X, y, qid).html

@@ -616,16 +616,17 @@ def warn_of_names(X: Any) -> None:
         name = str(column.name).lower()
         if name in BEHAVIOR_NAMES:
             warn_user(
-                f"Column {column.name!r} of X is a feature, though its name says that it is known "
-                "only once a list was shown. Leave it out, or name it by the time that it counts, "
-                "as in clicks_last_month."
+                f"Column {column.name!r} of X is a feature, though its name suggests that it is "
+                "known only after a list was shown. Leave it out, or name it by the time that it "
+                "counts, as in clicks_last_month."
             )
         is_id, is_label = _is_id(column), name in LABEL_NAMES
         if is_id or is_label:
             kind = "an id" if is_id else "a label"
             warn_user(
-                f"Column {column.name!r} of X is a feature, though its name says that it is {kind}."
-                f" Leave it out, as in X.drop(columns={column.name!r}); predict may still get it."
+                f"Column {column.name!r} of X is a feature, though its name suggests that it is "
+                f"{kind}. Leave it out, as in X.drop(columns={column.name!r}); predict may still "
+                "get it."
             )
 
 

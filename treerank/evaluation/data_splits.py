@@ -172,7 +172,7 @@ def _check_data(data, human_labels, clusters):
     """Return ``(data, human, has_ids, codes)`` of one data set and the arguments of ``compare``.
 
     ``data`` is RankingData with labels, one or several, and query ids as arrays of equal length.
-    ``human`` are people's labels, or None. ``has_ids`` tells whether query ids were kept: ids of
+    ``human`` are human labels, or None. ``has_ids`` tells whether query ids were kept: ids of
     mixed types become numbers. ``codes`` are numbers of the documents' clusters, or None.
     """
     X, y, qid = data
@@ -288,7 +288,7 @@ def _index_pairs(data, human, clusters, cv, random_state):
     """Return a list of tuples (training rows, test rows), one for each split.
 
     ``cv`` is a number of folds, 5 if None, a splitter or the pairs themselves. Rows are masks or
-    row numbers; negative numbers are refused. ``human`` are people's labels, or None. A number of
+    row numbers; negative numbers are refused. ``human`` are human labels, or None. A number of
     folds has equally many judged queries in each fold. Splitters, except by time, and folds keep
     ``clusters`` whole, if there are any.
     """

@@ -41,7 +41,7 @@ TestName = Literal["corrected_t", "randomization"]
 
 @dataclass(frozen=True, eq=False)
 class ByPeople:
-    """Metric values by people's labels, beside values by an LLM's.
+    """Metric values under human labels, beside values under an LLM's.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ class ByPeople:
     judged : ndarray of bool of shape (n_queries,)
         Whether people have judged documents of the query.
     fitted_to_both : bool, default=False
-        Whether people's labels are one of two labels of ``y``, to which rankers are fitted.
+        Whether the human labels are one of two labels of ``y``, to which rankers are fitted.
     """
 
     values: dict[str, np.ndarray]
@@ -88,7 +88,7 @@ class Outcome:
     seen : QueryOverlap or None
         How many test queries a ranker that was fitted before was trained on, if it remembers.
     by_people : ByPeople or None
-        Values by people's labels, where ``values`` are by an LLM's.
+        Values under human labels, where ``values`` are under an LLM's.
     clusters : ndarray of int of shape (n_queries,) or None
         Cluster of each query; None if queries are independent.
     has_cut_clusters : bool
@@ -191,7 +191,7 @@ class Comparison(RenamedMembers, Shown):
         """Columns with one entry per ranker, split, query and metric, for a data frame.
 
         They are "ranker", "split", "query", "metric" and "value". With labels by people, "value" is
-        by the LLM's labels, and a further column, "human", by people's.
+        under the LLM's labels, and a further column, "human", under human labels.
         """
         cells = [(o, metric) for o in self.outcomes.values() for metric in self.metrics]
         sizes = [len(o.queries) for o, _ in cells]
@@ -256,7 +256,7 @@ class Comparison(RenamedMembers, Shown):
     def clusters(self) -> np.ndarray | None:
         """Number of the cluster of each query, in the order of :meth:`by_query`.
 
-        None if queries are taken for independent.
+        None if queries are assumed to be independent.
         """
         if not any(outcome.clusters is not None for outcome in self.outcomes.values()):
             return None
@@ -318,11 +318,11 @@ class Comparison(RenamedMembers, Shown):
     def prediction_powered(
         self, metric: Any, first: str, second: str | None = None, *, level: float = LEVEL
     ) -> PredictionPowered:
-        """Estimate a metric, or a difference, by people's labels of some queries.
+        """Estimate a metric, or a difference, under human labels of some queries.
 
         All queries have the labels of an LLM, whose errors are measured where people judged, too;
         see :func:`treerank.statistics.prediction_powered_mean`. :func:`treerank.compare` takes
-        people's labels as ``human_labels``.
+        human labels as ``human_labels``.
 
         Parameters
         ----------
@@ -338,7 +338,7 @@ class Comparison(RenamedMembers, Shown):
         if not self.has_human_labels:
             raise ValueError(
                 "human_labels must be given to compare, or to compare_scores, for estimates by "
-                "people's labels; got none."
+                "human labels; got none."
             )
         name = self._name_of(metric)
         names = [first] if second is None else [first, second]
@@ -557,7 +557,7 @@ class Comparison(RenamedMembers, Shown):
         """Refuse a test other than None, where there are labels by people and by an LLM."""
         if test is not None:
             raise ValueError(
-                f"test must be None where human_labels are given; got {test!r}. Differences are "
+                f"test must be None if human_labels are given; got {test!r}. Differences are "
                 "then tested by both kinds of labels."
             )
 
@@ -609,7 +609,7 @@ class Comparison(RenamedMembers, Shown):
 
 
 def _of_people(outcome: Outcome) -> ByPeople:
-    """Return the values by people's labels of an outcome, which must have them."""
+    """Return the values under human labels of an outcome, which must have them."""
     assert outcome.by_people is not None
     return outcome.by_people
 

@@ -174,8 +174,8 @@ def converted(
     target = format_named(name)
     if log_odds is not None and not target.has_relevance:
         raise ValueError(
-            f"format {name!r} has no words for relevance, which 'c', 'javascript', 'onnx' and "
-            "'python' have. threshold_for of the ranker gives a score that every program can "
+            f"format {name!r} cannot express the probability of relevance; 'c', 'javascript', "
+            "'onnx' and 'python' can. ranker.threshold_for() gives a score that every program can "
             "compare with."
         )
     components = _components_for(name, target, components)

@@ -105,20 +105,20 @@ def export(
     format : str
         Name of the format, see :data:`treerank.exports.formats.FORMATS`; or "opensearch-hybrid" or
         "elasticsearch-linear", which take the weights of a linear model over retrievers. Their
-        ``check`` is what :func:`treerank.read_runs` returned.
+        ``check`` must be the result of :func:`treerank.read_runs`.
     version : str, default=None
         Version of the program, such as "2.18" of "opensearch"; None is the newest one. Formats
         "opensearch", "solr" and "elasticsearch-plugin" differ in what missing values become, see
         :data:`treerank.exports.formats.VERSIONS`. The report names the format of the version.
     check : (X, y, qid), (X, y) or X, default=None
-        Documents that the other program must rank as the ranker does, in memory; what a reader of
-        files returned will do. Without qid they are one query. Formats whose program scores some
+        Documents in memory that the other program must rank as the ranker does; the result of a
+        file reader will do. Without qid, they are one query. Formats whose program scores some
         documents differently need them.
     allow : one or several of {"missing", "rounding", "order", "unchecked"}, default=()
         Differences that are warned of instead of refused: documents with missing values, values
         that are rounded over a threshold, pairs of documents that change their order since sums
         are rounded, and a model that was not checked. Pairs whose scores differ by at most a
-        millionth of their range are no such pairs; the report counts them in ``n_near_ties``.
+        millionth of their range are not refused; the report counts them in ``n_near_ties``.
     name : str, default=None
         Name of the model in a search engine. Then the file is the whole body of the request that
         uploads it, and ``upload`` of the report says where it goes. Of "elasticsearch", the queries
@@ -127,11 +127,11 @@ def export(
         ``treerank_score`` does without one, so that several models link into one program. In "sql",
         it is the table of the documents, "documents" by default; a dot follows its schema.
     feature_set : str, default=None
-        Name of the feature set, or feature store in Solr, if it is not the name of the model: a new
-        model of each night uses the set that the engine has.
+        Name of the feature set, or feature store in Solr, if it is not the name of the model. This
+        way each night's new model can use the feature set that the engine already has.
     relevance : float, default=None
-        Label of which ``ranker.predict_relevance(X, at_least=relevance)`` tells the probability.
-        Then the export also computes it: "c" has a function ``treerank_relevance`` of
+        Label for the probability of relevance, ``ranker.predict_relevance(X, at_least=relevance)``,
+        which the export then also computes: "c" has a function ``treerank_relevance`` of
         a score, "python" and "javascript" a function ``relevance``, and "onnx" an output
         ``relevance`` beside ``scores``. Other formats cannot express it, and these cannot express
         isotonic fits; every program can compare a score with ``ranker.threshold_for()``.
@@ -215,8 +215,8 @@ def formats_for(ranker: Any, X: Any = None) -> list[str]:
     """Return the names of the formats that can hold a ranker, also before it is fitted.
 
     Most formats hold trees alone: no linear model or network beside them, and no splits by
-    category. So ask before a long fit where it can go. ``check`` of :func:`export` reports
-    documents whose scores a program computes otherwise.
+    category. So find out before a long fit which formats are possible. ``check`` of :func:`export`
+    reports documents for which a program computes other scores.
 
     Parameters
     ----------

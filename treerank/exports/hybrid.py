@@ -178,7 +178,7 @@ class HybridConversion:
         lacking = [name for name in self.retrievers if frame is None or name not in frame.columns]
         if lacking:
             raise ValueError(
-                "check must be what read_runs returned, a data frame with the scores of each "
+                "check must be the result of read_runs, a data frame with the scores of each "
                 f"retriever before their normalization; got no column {quote(lacking[0])}."
             )
         scores: dict[str, np.ndarray] = {}

@@ -34,12 +34,14 @@ class ExportReport(RenamedMembers, Shown):
     largest_difference : float
         Largest difference of two scores of a document.
     score_range : float
-        Largest score less smallest score.
+        Largest score minus smallest score.
     n_changed_pairs : int
-        Pairs of documents of one query whose order changes; ties are an order of their own.
+        Number of pairs of documents of the same query whose order changes. A pair also counts if
+        it is tied by only one of the two programs.
     n_near_ties : int
-        Further ones that differ by at most a millionth of ``score_range`` by both: almost ties,
-        which the rounding of sums makes, breaks or reverses.
+        Number of further pairs whose order changes, but whose scores differ by at most a millionth
+        of ``score_range`` in both programs: the rounding of sums makes, breaks or reverses such
+        ties.
     metric : str or None
         Name of the metric of the ranker, such as "ndcg@10", by which both were measured; None
         without labels.
@@ -109,8 +111,8 @@ class ExportReport(RenamedMembers, Shown):
             yield f"{self.program} scored them."
         if self.n_near_ties:
             yield (
-                f"{self.n_near_ties} pairs that differ by at most {NEAR_TIE:g} of the range are "
-                "ordered or tied otherwise."
+                f"{self.n_near_ties} pairs that differ by at most {NEAR_TIE:g} of the range change "
+                "order or become tied."
             )
         if self.renamed:
             names = [f"{name!r} as {other!r}" for name, other in self.renamed.items()]

@@ -243,7 +243,7 @@ class Ranker(Scored):
         seed = seed_of(self)
         if is_share(eval_set) and position is not None:
             raise ValueError(
-                "eval_set must be queries with labels, (X, y, qid), where position is given; got "
+                "eval_set must be queries with labels, (X, y, qid), if position is given; got "
                 f"{eval_set!r}. A share of clicks would prefer the ranking that was shown."
             )
         weights = {"sample_weight": sample_weight, "query_weight": query_weight}
@@ -262,9 +262,9 @@ class Ranker(Scored):
             return
         name = shown_names(self)[min(self.columns_.categories)]
         raise ValueError(
-            f"X must have no categories for {type(self).__name__}, to which their codes would be "
-            f"numbers; got column {name!r}. Take TreeDirectRanker(), or write columns of zeros and "
-            f"ones. {indicator_advice(name)}"
+            f"X must have no categories for {type(self).__name__}, which would treat their codes "
+            f"as numbers; got column {name!r}. Use TreeDirectRanker(), or encode the column "
+            f"one-hot. {indicator_advice(name)}"
         )
 
     def _refuse_useless_checkpoint(self) -> None:
@@ -440,9 +440,9 @@ class Ranker(Scored):
             name = type(self).__name__
             raise ValueError(f"position must be None for {name}, which does not learn from clicks.")
         elif labels is not None:
-            raise ValueError(f"y must be a single column where position is given; got {[*labels]}.")
+            raise ValueError(f"y must be a single column if position is given; got {[*labels]}.")
         elif given_pairs is not None:
-            raise ValueError("given_pairs must be None where position is given.")
+            raise ValueError("given_pairs must be None if position is given.")
 
     def _held_out(self, data, eval_set, eval_metric):
         """Return the documents for early stopping and calibration; None if ``eval_set`` is None.

@@ -181,7 +181,7 @@ def report(
         warn_of_seen_queries(seen)
         if seen.n_same:
             n_queries = f"{seen.n_same} of these {seen.n_queries} queries"
-            about["Training"] = f"The ranker was fitted to {n_queries}: its values are too good."
+            about["Training"] = f"The ranker was fitted to {n_queries}: its values are too high."
     groups = QueryGroups.from_qid(qid, len(y))
     if not groups.with_two_labels(y).any():
         raise ValueError("y must have two different labels in some query of qid; got none.")

@@ -31,8 +31,8 @@ class SoftTrees(NetworkPart):
 
     Splits start close to all rows (small ``spread``), so that f is smooth at first, and turn in
     training. With a narrow band (small ``gamma``) or many epochs, they fit the training queries
-    more closely. Choose both by validation. The conditional computation of the paper, which leaves
-    out subtrees behind splits that are exactly 0 or 1, is not implemented: after training, at most
+    more closely. Choose both by validation. The conditional computation of the paper, which skips
+    subtrees behind splits that are exactly 0 or 1, is not implemented: after training, at most
     2 % of the splits of a row are.
 
     All other parameters and attributes are as in
@@ -52,7 +52,7 @@ class SoftTrees(NetworkPart):
         Standard deviation of the first distances from the splits, in units of gamma. The smaller,
         the smoother f is at first, and the more splits turn.
     n_epochs : int, default=30
-        How often each document is shown.
+        Number of passes over the documents.
 
     Attributes
     ----------

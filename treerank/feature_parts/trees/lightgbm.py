@@ -316,8 +316,8 @@ def refusing_empty_leaves(params: Mapping[str, Any]) -> Iterator[None]:
         raise ValueError(
             "min_child_weight must be above 0, or min_child_samples above 1, for documents whose "
             f"hessians are as small as here; got min_child_weight={params['min_child_weight']!r} "
-            f"and min_child_samples={params['min_child_samples']!r}: LightGBM made a leaf of "
-            "nothing. HistogramTrees take these settings."
+            f"and min_child_samples={params['min_child_samples']!r}: LightGBM made an empty leaf. "
+            "HistogramTrees accept these settings."
         ) from error
 
 
