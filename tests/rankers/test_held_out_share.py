@@ -86,6 +86,12 @@ def test_the_model_is_that_of_the_rest_with_the_share_as_eval_set(ranker):
     assert found.score(*given) > 0
 
 
+@pytest.mark.parametrize("n_held", [1, 59])
+def test_a_share_may_hold_out_one_query_or_leave_one(n_held):
+    found = clone(RANKERS["linear"]).fit(X, Y, QID, eval_set=n_held / 60)
+    assert len(np.unique(QID[held_out_by(found)])) == n_held
+
+
 @pytest.mark.parametrize("take", DATA.values(), ids=DATA)
 def test_it_goes_with_what_else_fit_takes(take):
     everything = take(np.ones(len(Y), dtype=bool))
