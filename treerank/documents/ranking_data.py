@@ -169,7 +169,9 @@ class RankingData(Shown):
         return replace(self, X=frame.drop(by_time).to_native()), frame[by_time].to_numpy()
 
     def judged(self) -> "RankingData":
-        """Return the documents whose relevance is not NaN.
+        """Return the documents whose relevance is not NaN, also within a query.
+
+        A query without any of them is left out; of the others, the unjudged documents are.
 
         Examples
         --------

@@ -87,6 +87,8 @@ class Outcome:
         Whether fits of the ranker depend on labels.
     seen : QueryOverlap or None
         How many test queries a ranker that was fitted before was trained on, if it remembers.
+    has_labels : ndarray of bool of shape (n_queries,) or None
+        Whether some document of the query has a label; None is all.
     by_people : ByPeople or None
         Values under human labels, where ``values`` are under an LLM's.
     clusters : ndarray of int of shape (n_queries,) or None
@@ -108,6 +110,7 @@ class Outcome:
     learns: bool = True
     seen: QueryOverlap | None = None
     by_people: ByPeople | None = None
+    has_labels: np.ndarray | None = None
     clusters: np.ndarray | None = None
     has_cut_clusters: bool = False
 
@@ -247,6 +250,15 @@ class Comparison(RenamedMembers, Shown):
         names = {o.ranker for o in self.outcomes.values() if not o.learns}
         return tuple(name for name in self.fitted_before if name in names)
 
+    @property
+    def has_labels(self) -> np.ndarray:
+        """Whether each query, in ascending order of ids, has a document with a label."""
+        masks = self._by_query(
+            lambda outcome: 1.0 if outcome.has_labels is None else outcome.has_labels
+        )
+        labeled: np.ndarray = np.nansum(masks, axis=1) > 0
+        return labeled
+
     @cached_property
     def has_human_labels(self) -> bool:
         """Whether all queries have labels by an LLM, and some also by people."""
@@ -300,7 +312,7 @@ class Comparison(RenamedMembers, Shown):
         name = self._name_of(metric)
         return self._by_query(lambda outcome: outcome.values[name])
 
-    def _by_query(self, values_of: Callable[[Outcome], np.ndarray]) -> np.ndarray:
+    def _by_query(self, values_of: Callable[[Outcome], np.ndarray | float]) -> np.ndarray:
         """Return values of outcomes of shape (n_queries, n_rankers), averaged over splits.
 
         ``values_of(outcome)`` returns the values of its queries. Queries are in ascending order of

@@ -317,6 +317,7 @@ class Scoring:
             judged=min(judged, self._judged(y, scores, qid)),
             watched=fitted.watched,
             by_people=by_people,
+            has_labels=_of_queries_with(are_judged(as_passed(y)), qid)[1],
             **further,
         )
 

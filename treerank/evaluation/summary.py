@@ -464,15 +464,18 @@ def _errors_note(comparison):
         of_clusters = f" of {len(np.unique(comparison.clusters)):,} clusters"
         over = "over clusters of queries"
     n_queries, n_defined = len(has_value), np.count_nonzero(has_value)
-    few = n_defined < _MOST * n_queries
-    counted = f", of which {n_defined} have a defined metric" if few else ""
+    n_judged = np.count_nonzero(comparison.has_labels)
+    parts = [] if n_judged == n_queries else [f"{n_judged} are judged"]
+    found = f"{n_defined} have a defined metric" if n_defined < _MOST * n_judged else ""
     by_metric = {
         metric: np.count_nonzero(~np.isnan(comparison.by_query(metric)).all(axis=1))
         for metric in comparison.metrics
     }
     if len({*by_metric.values()}) > 1:  # columns are means over different queries
         texts = [f"{n} by {metric}" for metric, n in by_metric.items()]
-        counted = f", of which {_listed(texts)} have a defined metric"
+        found = f"{_listed(texts)} have a defined metric"
+    parts += [found] if found else []
+    counted = f", of which {', and '.join(parts)}" if parts else ""
     over_queries = f"the standard error {over}"
     if n_splits == 1:
         return f"One test set, {n_queries} queries{of_clusters}{counted}; ± is {over_queries}."
