@@ -81,11 +81,14 @@ def test_arrays_have_numbers_of_columns_also_sparse_ones():
     np.testing.assert_array_equal(again.predict(X), X[:, 2])
 
 
-@pytest.mark.parametrize("values", [np.full(240, np.nan), np.full(240, 7.0)])
-def test_a_column_of_one_value_gives_finite_scores(values):
+@pytest.mark.parametrize(
+    ("values", "missing"), [(np.full(240, np.nan), -1.0), (np.full(240, 7.0), 6.0)]
+)
+def test_a_column_of_one_value_gives_finite_scores(values, missing):
     with_missing = np.where(np.arange(240) == 3, np.nan, values)
     ranker = ColumnRanker(0).fit(values[:, None], Y, QID)
     scores = ranker.predict(with_missing[:, None])
+    assert (ranker.missing_score_, scores[3]) == (missing, missing)
     assert np.isfinite(scores).all()
     assert scores.argmin() == (3 if values[0] == 7 else 0)
 
