@@ -26,6 +26,15 @@ def test_the_correlation_is_the_median_over_the_splits(bench):
     assert bench.correlation(before, after) == pytest.approx(expected)
 
 
+def test_seeds_are_averaged_by_query(bench):
+    rows = [
+        {"fold": fold, "seed": seed, "test": values}
+        for fold, seed, values in [(1, 0, [0.2, 0.8]), (1, 1, [0.4, 0.6]), (2, 0, [0.5])]
+    ]
+    found = bench.by_query(rows, "test")
+    assert found == pytest.approx({(1, 0): 0.3, (1, 1): 0.7, (2, 0): 0.5})
+
+
 @pytest.mark.slow
 def test_a_run_writes_a_row_per_fold_and_setting_and_continues(bench, tmp_path, capsys):
     settings = [json.dumps({"n_epochs": 2, "gamma": gamma}) for gamma in (50.0, 1.0)]
