@@ -86,7 +86,8 @@ def measure(settings, split, parts, seed):
     """Return NDCG@10 of each query of some parts, and what became of the splits."""
     started = time.process_time()
     trees = WatchedSoftTrees(**settings, random_state=seed)
-    ranker = TreeDirectRanker(trees).fit(split.train.X, split.train.y, split.train.qid)
+    ranker = TreeDirectRanker(trees, random_state=seed)
+    ranker.fit(split.train.X, split.train.y, split.train.qid)
     seconds = time.process_time() - started
     fitted = ranker.feature_part_
     X = torch.from_numpy(fitted._standardization(Rows(np.asarray(split.train.X, float)[:4096])))

@@ -36,6 +36,16 @@ def test_seeds_are_averaged_by_query(bench):
 
 
 @pytest.mark.slow
+def test_a_seed_repeats_all_values(bench):
+    split = bench.data_sets.read_splits("synthetic", tiny=True)[0]
+    one, two, other = (
+        bench.measure({"n_epochs": 1}, split, ("validation", "test"), seed) for seed in (3, 3, 4)
+    )
+    assert one | {"seconds": 0} == two | {"seconds": 0}
+    assert one["test"] != other["test"]
+
+
+@pytest.mark.slow
 def test_a_run_writes_a_row_per_fold_and_setting_and_continues(bench, tmp_path, capsys):
     settings = [json.dumps({"n_epochs": 2, "gamma": gamma}) for gamma in (50.0, 1.0)]
     options = ["--tiny", "--out", str(tmp_path), "--settings"]

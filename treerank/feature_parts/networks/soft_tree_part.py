@@ -34,7 +34,7 @@ class SoftTrees(NetworkPart):
     training. With a narrow band (small ``gamma``) or many epochs, they fit the training queries
     more closely. Choose both by validation. The conditional computation of the paper, which skips
     subtrees behind splits that are exactly 0 or 1, is not implemented: after training, at most
-    2 % of the splits of a row are.
+    6 % of the splits of a row are.
 
     All other parameters and attributes are as in
     :class:`~treerank.feature_parts.networks.network_part.NetworkPart`.
