@@ -105,11 +105,11 @@ def claims():
         ),
         (
             "r peaks between classes (Figure 6)",
-            f"yes: {found} of 40 boundaries are found, {chance} would be by chance",
+            f"yes: {found} of 40 boundaries are found; by chance, {chance} would be",
         ),
         (
             "r also peaks inside merged classes",
-            f"hardly: {within} of 40 boundaries are found, {by_chance} would be by chance",
+            f"hardly: {within} of 40 boundaries are found; by chance, {by_chance} would be",
         ),
         (
             "documents of merged labels are sorted by the labels that were merged",
