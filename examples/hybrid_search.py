@@ -102,11 +102,13 @@ print(comparison.difference("ndcg@10", "trees and linear model", "reciprocal ran
 # Weights for the search engine
 # -----------------------------
 # OpenSearch adds up weighted min-max scores. A linear model of the columns as OpenSearch computes
-# them learns the weights, none of which may be negative. The export emulates the hybrid query for
-# the candidates of each search.
+# them learns the weights, none of which may be negative. A cross-encoder is no query that
+# OpenSearch could weigh, so its scores stay out. The export emulates the hybrid query for the
+# candidates of each search.
 
 folder = Path(tempfile.mkdtemp())
-served = read_runs(runs, judgments, engine="opensearch")
+queries = {name: runs[name] for name in ("bm25", "dense")}
+served = read_runs(queries, judgments, engine="opensearch")
 linear = TreeDirectRanker(LinearModel(positive=True)).fit(*served.normalized())
 report = export(
     linear, folder / "pipeline.json", format="opensearch-hybrid", check=served, name="shop"

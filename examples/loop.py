@@ -5,12 +5,12 @@ A loop that runs unattended
 Each night: read what the search engine logged, learn, and serve the new model only if it is not
 worse.
 
-Run ``python loop.py night DAY`` from cron or from a workflow. It uploads the new model, and exits
-with
+Run ``python loop.py night`` from cron or from a workflow. It takes the days since the last one that
+was learned from, uploads the new models, and exits with
 
 * 0 if the new model is served;
-* 1 if the data or the new model are not good enough. The served model stays, and ``report.html`` of
-  that day says where;
+* 1 if the data or the new model of a day are not good enough. The served model stays, and
+  ``report.html`` of that day says where;
 * 75 if the upload failed or another loop runs. The served model stays: run the same night again.
 
 ``python loop.py back`` goes back to the previous model. Without arguments, as on this page, it runs
@@ -23,7 +23,8 @@ on synthetic days, one of which has broken data, against a server that fails onc
 # Files
 # -----
 # A day is a folder with the feature log of the engine, and with judgments or clicks. The loop
-# writes all models below ``models``; the last line of ``served.txt`` names the one that is served.
+# writes all models below ``models``; the last line of ``served.txt`` names the one that is served,
+# and ``learned.txt`` has all days that were learned from.
 
 import argparse
 import base64
@@ -249,6 +250,7 @@ def publish(folder, day_name, ranker, data):
             f"The upload of {in_engine(name)} failed, and the served model stays: {error} {answer}"
         ) from error
     write_served(folder, [*served_models(folder), name])
+    write_lines(folder / "learned.txt", learned_days(folder))
     return name
 
 
@@ -301,10 +303,20 @@ def upload(path, request):
 # atomically, after the upload.
 
 
-def served_models(folder):
+def read_lines(path):
     with suppress(FileNotFoundError):
-        return (folder / "served.txt").read_text(encoding="utf-8").split()
+        return path.read_text(encoding="utf-8").split()
     return []
+
+
+def write_lines(path, lines):
+    new = path.with_name(f"{path.name}.new")
+    new.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    os.replace(new, path)
+
+
+def served_models(folder):
+    return read_lines(folder / "served.txt")
 
 
 def served_model(folder):
@@ -315,9 +327,7 @@ def served_model(folder):
 
 
 def write_served(folder, models):
-    new = folder / "served.txt.new"
-    new.write_text("".join(f"{model}\n" for model in models), encoding="utf-8")
-    os.replace(new, folder / "served.txt")
+    write_lines(folder / "served.txt", models)
 
 
 def back(folder, day_name=None):
@@ -337,6 +347,41 @@ def is_of_day(name, day_name):
     return re.fullmatch(rf"{re.escape(day_name)}(\.\d+)?", name) is not None
 
 
+# %%
+# Which days are next
+# -------------------
+# A night takes all days since the last one that was learned from, in the order of their names. So a
+# night on which the machine was off is made up for, and a day that was refused is tried again until
+# a later day is learned from. ``back`` does not make a night learn again what was taken back.
+
+
+def day_of(name):
+    """Return the day of a model, whose further attempts are numbered from 2."""
+    return re.sub(r"\.\d+$", "", name)
+
+
+def learned_days(folder):
+    days = map(day_of, served_models(folder))
+    return [*dict.fromkeys([*read_lines(folder / "learned.txt"), *days])]
+
+
+def next_days(folder):
+    """Return the days to learn from, and name those that are left out on standard error."""
+    served, learned = day_of(served_model(folder)), learned_days(folder)
+    last = max(learned)
+    folders = sorted(day for day in (folder / "days").iterdir() if day.is_dir())
+    days = [day.name for day in folders if day.suffix != ".part"]
+    left_out = {
+        f"earlier than {last}": [day for day in days if day < last and day not in learned],
+        "taken back": [day for day in learned if day > served],
+    }
+    for reason, names in left_out.items():
+        if names:
+            listed = ", ".join(names)
+            print(f"left out: {listed} ({reason}); night DAY learns from one", file=sys.stderr)
+    return [day for day in days if day > last]
+
+
 def start(folder, day_name):
     """Fit the first model to a day, and upload it."""
     reference = read_reference(folder)
@@ -346,30 +391,50 @@ def start(folder, day_name):
     return publish(folder, day_name, ranker, data)
 
 
+def run(verb, folder, day_name=None):
+    """Do what the command line asks for; return the exit code."""
+    if verb == "back":
+        announce(back(folder, day_name))
+        return 0
+    engine_url()  # or stop before the work
+    days = next_days(folder) if day_name is None else [day_name]
+    if not days:
+        raise Stop(f"{folder / 'days'} has no day after {max(learned_days(folder))}")
+    code = 0
+    for day in days:
+        try:
+            if any(is_of_day(served, day) for served in served_models(folder)):
+                raise Stop(f"{day} has brought a model already")
+            announce((start if verb == "start" else night)(folder, day))
+        except (Stop, OSError, ValueError) as error:
+            if len(days) == 1:
+                raise
+            print(f"{day} has changed nothing: {error}", file=sys.stderr)
+            code = 1
+    return code
+
+
+def announce(name):
+    print(f"served: {name}. Searches must now use the model {in_engine(name)!r}.", flush=True)
+
+
 def main(arguments):
     parser = argparse.ArgumentParser(description="Keep a ranker right while nobody looks.")
     parser.add_argument("verb", choices=("start", "night", "back"))
-    parser.add_argument("day", nargs="?", help="a folder below days/")
+    parser.add_argument("day", nargs="?", help="a folder below days/; night takes all new ones")
     parser.add_argument("--folder", type=Path, default=Path("."))
     options = parser.parse_args(arguments)
-    if options.verb != "back" and not options.day:
-        parser.error(f"{options.verb} needs a DAY, a folder below days/")
-    do = {"start": start, "night": night, "back": back}[options.verb]
+    if options.verb == "start" and not options.day:
+        parser.error("start needs a DAY, a folder below days/")
     try:
         with only_one(options.folder):
-            if do is not back:
-                engine_url()  # or stop before the work
-                if any(is_of_day(name, options.day) for name in served_models(options.folder)):
-                    raise Stop(f"{options.day} has brought a model already")
-            name = do(options.folder, options.day)
+            return run(options.verb, options.folder, options.day)
     except TryAgain as error:
         print(f"{error} Run it again.", file=sys.stderr)
         return TRY_AGAIN
     except (Stop, OSError, ValueError) as error:
         print(f"nothing has changed: {error}", file=sys.stderr)
         return 1
-    print(f"served: {name}. Searches must now use the model {in_engine(name)!r}.")
-    return 0
 
 
 # %%

@@ -121,9 +121,10 @@ assert share_in_order(g, level) == 1
 from treerank import MLP, LightGBMTrees, SoftTrees, TreeDirectRanker
 
 network = MLP((64, 64), n_epochs=300, learning_rate=0.01, start="glorot")
+soft = SoftTrees(depth=4, n_epochs=300, learning_rate=0.03, average_weights=False)
 fits = {
     "trees": (LightGBMTrees(150, num_leaves=15, min_child_samples=1, learning_rate=0.2), {}),
-    "soft trees": (SoftTrees(depth=4, n_epochs=300, learning_rate=0.03, gamma=5.0), {}),
+    "soft trees": (soft, {}),
     "network": (network, {}),
     "network, flat cost": (network, {"loss": "half_squared_tanh", "tau": "tanh"}),
 }

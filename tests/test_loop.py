@@ -84,6 +84,59 @@ def test_a_good_night_serves_a_new_model_and_back_serves_the_old_one(
         assert path.is_dir() or b"hunter2" not in path.read_bytes()
 
 
+def test_a_night_takes_all_days_since_the_last_one_in_order(folder, uploads, capsys):
+    loop.synthetic_day(folder / "days" / "2", 2, broken=True)
+    loop.synthetic_day(folder / "days" / "3", 3)
+    for day in ("4", "5.part"):  # the second is being written
+        loop.synthetic_day(folder / "days" / day, 4, clicks=True)
+    every_night = ["night", "--folder", str(folder)]
+    capsys.readouterr()
+    assert loop.main(every_night) == 1
+    out, err = capsys.readouterr()
+    assert [line.split(".")[0] for line in out.splitlines()] == ["served: 3", "served: 4"]
+    assert err.startswith("2 has changed nothing: in 2, 'bm25' has drifted by 1.00")
+    assert [body["model"]["name"] for *_, body in uploads] == ["shop-1", "shop-3", "shop-4"]
+    assert loop.served_models(folder) == loop.learned_days(folder) == ["1", "3", "4"]
+    assert loop.main(every_night) == 1
+    earlier = "left out: 2 (earlier than 4); night DAY learns from one\n"
+    assert (
+        capsys.readouterr().err
+        == earlier + f"nothing has changed: {folder / 'days'} has no day after 4\n"
+    )
+
+    assert loop.main(["back", "--folder", str(folder)]) == 0
+    capsys.readouterr()
+    assert loop.main(every_night) == 1  # what was taken back stays so
+    assert "left out: 4 (taken back); night DAY learns from one\n" in capsys.readouterr().err
+    assert loop.served_models(folder) == ["1", "3"]
+    (folder / "days" / "5.part").rename(folder / "days" / "5")
+    assert loop.main(every_night) == 0
+    assert loop.served_models(folder) == ["1", "3", "5"]
+    assert loop.read_lines(folder / "learned.txt") == ["1", "3", "4", "5"]
+
+
+def test_a_night_of_several_days_goes_on_where_an_upload_failed(folder, capsys, monkeypatch):
+    loop.synthetic_day(folder / "days" / "3", 3)
+    loop.synthetic_day(folder / "days" / "4", 4, clicks=True)
+    every_night = ["night", "--folder", str(folder)]
+    capsys.readouterr()
+    with loop.synthetic_engine([201, 503, 201]) as (url, _):
+        monkeypatch.setenv("SEARCH_URL", url)
+        assert loop.main(every_night) == 75
+        assert capsys.readouterr().out.startswith("served: 3.")
+        assert loop.served_models(folder) == ["1", "3"]
+        (folder / "learned.txt").unlink()  # as of a loop before there was such a file
+        assert loop.main(every_night) == 0
+    assert loop.served_models(folder) == ["1", "3", "4.2"]
+    assert loop.read_lines(folder / "learned.txt") == ["1", "3", "4"]
+
+
+def test_a_night_without_any_model_says_how_to_start(tmp_path, uploads, capsys):
+    (tmp_path / "days" / "1").mkdir(parents=True)
+    assert loop.main(["night", "--folder", str(tmp_path)]) == 1
+    assert "serves no model yet: python loop.py start DAY" in capsys.readouterr().err
+
+
 def test_a_model_is_served_only_after_its_upload(folder, capsys, monkeypatch):
     loop.synthetic_day(folder / "days" / "3", 3)
     with loop.synthetic_engine([503]) as (url, requests):

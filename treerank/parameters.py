@@ -123,8 +123,8 @@ _INSTEAD = {
 #: What to say of an argument of another program, by the qualified name of the function.
 _THEIRS: dict[str, dict[str, str]] = {
     "Scoring.predict": {
-        word: advice
-        for advice, words in {
+        name: advice
+        for advice, names in {
             "explain(X_a, X_b) says what each feature adds to a pair": (
                 *("approx_contribs", "pred_contrib", "pred_contribs", "pred_interactions"),
             ),
@@ -138,7 +138,7 @@ _THEIRS: dict[str, dict[str, str]] = {
             ),
             "Scores start at 0": ("base_margin",),
         }.items()
-        for word in words
+        for name in names
     }
 }
 

@@ -26,6 +26,25 @@ def test_the_correlation_is_the_median_over_the_splits(bench):
     assert bench.correlation(before, after) == pytest.approx(expected)
 
 
+def test_seeds_are_averaged_by_query(bench):
+    rows = [
+        {"fold": fold, "seed": seed, "test": values}
+        for fold, seed, values in [(1, 0, [0.2, 0.8]), (1, 1, [0.4, 0.6]), (2, 0, [0.5])]
+    ]
+    found = bench.by_query(rows, "test")
+    assert found == pytest.approx({(1, 0): 0.3, (1, 1): 0.7, (2, 0): 0.5})
+
+
+@pytest.mark.slow
+def test_a_seed_repeats_all_values(bench):
+    split = bench.data_sets.read_splits("synthetic", tiny=True)[0]
+    one, two, other = (
+        bench.measure({"n_epochs": 1}, split, ("validation", "test"), seed) for seed in (3, 3, 4)
+    )
+    assert one | {"seconds": 0} == two | {"seconds": 0}
+    assert one["test"] != other["test"]
+
+
 @pytest.mark.slow
 def test_a_run_writes_a_row_per_fold_and_setting_and_continues(bench, tmp_path, capsys):
     settings = [json.dumps({"n_epochs": 2, "gamma": gamma}) for gamma in (50.0, 1.0)]

@@ -258,7 +258,7 @@ def test_json_holds_the_same_in_full(files, loaded):
 
 @pytest.mark.parametrize("memory", [[], ["--memory", "1GB"]])
 def test_queries_that_the_model_was_fitted_to_are_warned_of(files, memory):
-    said = "The ranker was fitted to 12 of the 12 queries, so its values are too good."
+    said = "The ranker was fitted to 12 of the 12 queries, so its values are too high."
     assert said in run("evaluate", files.model, files.train, *memory).stderr.replace("\n", " ")
     assert "warning" not in run("evaluate", files.model, files.test, *memory).stderr
     assert "warning" not in run("rank", files.model, files.train, *memory).stderr
@@ -276,7 +276,7 @@ def test_labels_without_relevance_end_in_a_warning_and_nan(files, tmp_path):
     write_letor(tmp_path / "t", np.zeros((3, 8)), np.zeros(3), [1, 1, 2])
     result = run("evaluate", files.model, tmp_path / "t", "--metric", "map", "--json")
     assert json.loads(result.stdout)["metrics"] == {"map": None}
-    assert "treerank: warning: map is undefined: no query has anything to find." in result.stderr
+    assert "treerank: warning: map is undefined for every query." in result.stderr
 
 
 def test_a_sample_is_the_same_again_and_replaces_nothing(tmp_path):
@@ -346,6 +346,45 @@ def test_export_writes_a_feature_set_with_the_names_of_the_model(files, tmp_path
     assert ("NaN" in paths[1].read_text()) == (format == "solr")
     assert [feature["name"] for feature in features] == [f"f{i}" for i in range(8)]
     assert '"f0"' in paths[0].read_text()
+
+
+def test_export_uses_the_feature_set_that_the_engine_has(files, tmp_path):
+    path, features = tmp_path / "model.json", tmp_path / "features.json"
+    options = ["--format", "opensearch", "--check", files.test, "--features", features]
+    options += ["--name", "shop-2026-11-02", "--feature-set", "shop"]
+    result = run("export", files.model, path, *options)
+    assert "POST _ltr/_featureset/shop/_createmodel" in result.stdout
+    assert json.loads(path.read_text())["model"]["name"] == "shop-2026-11-02"
+    assert f"wrote {features}: send it by PUT _ltr/_featureset/shop" in result.stderr
+    X, y, qid = treerank.read_letor(files.test, n_features=8)
+    treerank.export(
+        treerank.load(files.model),
+        tmp_path / "python.json",
+        format="opensearch",
+        check=(X, y, qid),
+        name="shop-2026-11-02",
+        feature_set="shop",
+    )
+    assert path.read_bytes() == (tmp_path / "python.json").read_bytes()
+    for message, *wrong in (
+        (
+            "--feature-set must come with the name of the model; got 'shop' alone. Write --name",
+            "solr",
+        ),
+        ("--feature-set must be left out for format 'c', which has no", "c", "--name", "shop"),
+    ):
+        refused = run(
+            "export",
+            files.model,
+            tmp_path / "no",
+            "--feature-set",
+            "shop",
+            "--format",
+            *wrong,
+            code=1,
+        )
+        assert message in refused.stderr
+    assert not (tmp_path / "no").exists()
 
 
 def test_export_refuses_before_it_writes(files, tmp_path):

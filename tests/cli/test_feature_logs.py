@@ -29,7 +29,7 @@ def test_a_feature_log_becomes_a_table_of_the_judged_documents(log, tmp_path):
     [
         (["--feature-set", "book.csv"], 2, "a feature log: must come with --judgments"),
         (["--judgments", "book.csv", "--id", "sku"], 2, "with no options for the columns of DATA"),
-        (["--judgments", "book.csv", "--feature-set", "set.json"], 1, r"lacks \['age'\], and it"),
+        (["--judgments", "book.csv", "--feature-set", "set.json"], 1, r"lacks \['age'\] and al"),
     ],
 )
 def test_a_log_that_does_not_fit_is_refused(log, options, code, message, tmp_path, monkeypatch):

@@ -117,7 +117,7 @@ FIT, COMPARE = ["fit", "absent", "--model", "m"], ["compare", "absent"]
         ),
         (["export", "m", "o", "--seed", "3"], "No such option: --seed"),
         (["export", "m", "o", "--format", "elastic"], "It is now 'elasticsearch'; the plugin"),
-        ([*FIT, "--metric", "map,ndcg"], "must be one metric, by which"),
+        ([*FIT, "--metric", "map,ndcg"], "must be a single metric, which"),
         (["evaluate", "m", "absent", "--metric", "map,ndgc"], "got 'ndgc'"),
         ([*FIT, "--best", "--num-leaves", "4"], "must come without settings of trees"),
         ([*FIT, "--best", "--feature-part", "xgboost"], "must come without settings of trees"),

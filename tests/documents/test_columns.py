@@ -426,7 +426,7 @@ def test_tables_of_several_parts_are_read_as_one_table():
 @pytest.mark.parametrize("name", ["clicks", "Click_Count", "CTR", "dwell_time", "position"])
 def test_a_column_that_is_known_too_late_by_its_name_is_warned_of(name):
     frame = pd.DataFrame({"price": [1.0, 2.0, 3.0], name: [0.0, 1.0, 4.0]})
-    with pytest.warns(UserWarning, match=f"'{name}' of X is a feature, though its name says"):
+    with pytest.warns(UserWarning, match=f"'{name}' of X is a feature, though its name sugg"):
         TreeDirectRanker("linear", random_state=0).fit(frame, [0, 1, 2], [7, 7, 7])
     with warnings.catch_warnings(action="error"):
         earlier = frame.rename(columns={name: f"{name}_last_month"})
@@ -442,7 +442,7 @@ def test_a_number_of_each_row_is_an_id_by_its_name(name, kind):
     with pytest.warns(UserWarning, match=f"'{name}' of X is a feature, though its name .* an id"):
         ranker.fit(frame, y, qid)
     some_twice = np.where(np.arange(n) < 20, 0, np.arange(n))  # as of several questions
-    with pytest.warns(UserWarning, match="its name says that it is an id"):
+    with pytest.warns(UserWarning, match="its name suggests that it is an id"):
         ranker.fit(frame.assign(**{name: some_twice}), y, qid)
 
 

@@ -57,7 +57,7 @@ def test_few_judged_rows_and_other_features_are_not():
 
 def test_a_column_of_one_value_is_no_copy_of_labels_of_one_value():
     with warnings.catch_warnings(action="error"):
-        warn_of_copied_columns(None, np.ones((2000, 1)), np.ones(2000), None)
+        warn_of_copied_columns(None, np.ones((2000, 1)), {"y": np.ones(2000), "qid": None})
 
 
 def test_a_text_that_is_the_query_in_most_rows_is_no_copy():

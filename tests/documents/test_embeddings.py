@@ -1,7 +1,11 @@
 """A column of lists is as many columns as its lists have entries, wherever documents are read."""
 
+import json
+import shutil
+import subprocess
 import warnings
 from decimal import Decimal
+from runpy import run_path
 
 import numpy as np
 import pandas as pd
@@ -366,6 +370,11 @@ def test_all_that_reads_documents_reads_embeddings(tmp_path):
     np.testing.assert_array_equal(
         drops, permutation_importance(expected, BY_HAND, Y, QID, n_repeats=1).drops
     )
+    groups = {"text": ["v"], "price": ["price"]}, {"text": ["v_0", 2, 3], "price": [0]}
+    by_name, by_entry = (permutation_importance(fitted, FRAME, Y, QID, groups=g) for g in groups)
+    assert str(by_name) == str(by_entry)
+    with pytest.raises(ValueError, match=r"feature must be one of .*; got 'w'"):
+        permutation_importance(fitted, FRAME, Y, QID, groups={"text": ["w"]})
     given, by_hand = (effect(fitted, X, QID, feature="v_1") for X in (FRAME, BY_HAND))
     assert str(given) == str(by_hand)
     np.testing.assert_array_equal(single_features(FRAME, Y, QID), single_features(BY_HAND, Y, QID))
@@ -388,6 +397,102 @@ def test_exports_name_the_entries(format, tmp_path):
     )
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
     assert given.n_changed_pairs == by_hand.n_changed_pairs == 0
+    assert (given.embeddings, by_hand.embeddings) == ({"v": 3}, {})
+    says_names = "It takes the entries of 'v' as v_0 to v_2." in str(given)
+    assert says_names == (format not in ("python", "javascript"))
+
+
+def records():
+    """Return the documents as dicts, in which a missing embedding is None."""
+    rows = zip(PRICE.tolist(), LISTS, (1.0 * QID).tolist(), strict=True)
+    return [{"price": price, "v": vector, "stock": stock} for price, vector, stock in rows]
+
+
+def test_a_scorer_takes_dicts_with_the_lists_or_with_their_entries():
+    fitted = ranker().fit(FRAME, Y, QID)
+    scorer, scores = fitted.scorer(), fitted.predict(FRAME)
+    np.testing.assert_array_equal(scorer(records()), scores)
+    np.testing.assert_array_equal(scorer(BY_HAND.to_dict("records")), scores)
+    np.testing.assert_array_equal(scorer(tuple(records()[4:6])), scores[4:6])
+    np.testing.assert_array_equal(scorer([records()[4] | {"id": "a"}]), scores[[4]])
+    rows = records()
+    del rows[7]["stock"]
+    with pytest.raises(ValueError, match="'stock' is missing in row 7"):
+        scorer(rows)
+    with pytest.raises(TypeError, match=r"'stock' of X must hold numbers, .* all of one kind"):
+        scorer([records()[0], records()[1] | {"stock": "many"}])
+    with pytest.raises(TypeError, match="got a list of dicts"):  # of features without names
+        ranker().fit(PRICE[:, None], Y, QID).scorer()(records())
+
+
+def test_an_exported_module_of_python_takes_the_lists(tmp_path):
+    fitted, path = ranker().fit(FRAME, Y, QID), tmp_path / "model.py"
+    export(fitted, path, format="python", check=(FRAME, Y, QID))
+    model, scores = run_path(str(path)), fitted.predict(FRAME).tolist()
+    of_arrays = [{**row, "v": row["v"] and np.float32(row["v"])} for row in records()]
+    assert model["scores"](records()) == [model["score"](row) for row in records()] == scores
+    assert len(model["scores"](of_arrays)) == N
+    assert model["score"]({**records()[4], "v": float("nan")}) == scores[4]
+    by_entry = {"price": PRICE[0], "stock": 0.0, "v": 7.0}  # a value that is no feature
+    by_entry.update({f"v_{i}": LISTS[0][i] for i in range(3)})
+    assert model["score"](by_entry) == scores[0]
+    for wrong, error, message in [
+        ([0.5, 2.0], ValueError, "'v' must be a list of 3 numbers; got one of 2"),
+        ("[1, 2, 3]", TypeError, r"'v' must be a list of 3 numbers; got '\[1, 2, 3\]'"),
+        ([1.0, "2", 3.0], TypeError, "'v_1' must be a number or None; got '2'"),
+        (7.0, KeyError, "lacks 'v_0'"),
+    ]:
+        for call in (model["score"], lambda document: model["scores"]([document])):
+            with pytest.raises(error, match=message):
+                call({**records()[0], "v": wrong})
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="needs Node.js")
+def test_an_exported_module_of_javascript_takes_the_lists(tmp_path):
+    fitted = ranker().fit(FRAME, Y, QID)
+    export(fitted, tmp_path / "model.mjs", format="javascript", check=(FRAME, Y, QID))
+    (tmp_path / "documents.json").write_text(json.dumps(records()))
+    (tmp_path / "run.mjs").write_text(
+        """
+import fs from "fs";
+import { score, scores } from "./model.mjs";
+const said = (call) => { try { return call(); } catch (error) { return error.message; } };
+const documents = JSON.parse(fs.readFileSync("documents.json"));
+const [first] = documents;
+const wrong = [[0.5, 2], "[1, 2, 3]", [1, "2", 3], 7];
+console.log(JSON.stringify({
+  one_by_one: documents.map((document) => score(document)), together: scores(documents),
+  typed: score({ ...first, v: new Float64Array(first.v) }),
+  entries: score({ ...first, v: 7, v_0: first.v[0], v_1: first.v[1], v_2: first.v[2] }),
+  errors: wrong.map((v) => said(() => score({ ...first, v }))),
+}));
+"""
+    )
+    run = subprocess.run(["node", "run.mjs"], cwd=tmp_path, capture_output=True, check=True)
+    found, expected = json.loads(run.stdout), fitted.predict(FRAME).tolist()
+    assert found["one_by_one"] == found["together"] == expected
+    assert found["typed"] == found["entries"] == expected[0]
+    assert found["errors"] == [
+        '"v" must be an array of 3 numbers; got one of 2',
+        '"v" must be an array of 3 numbers; got "[1, 2, 3]"',
+        '"v_1" must be a number or null; got "2"',
+        'document must have every feature, null if missing; lacks "v_0"',
+    ]
+
+
+def test_a_query_takes_the_entries_that_duckdb_makes_of_the_lists(tmp_path):
+    duckdb = pytest.importorskip("duckdb")
+    fitted = ranker().fit(FRAME, Y, QID)
+    export(fitted, tmp_path / "model.sql", format="sql", check=FRAME)
+    columns = {"price": PRICE, "v": LISTS, "stock": 1.0 * QID, "row": np.arange(N)}
+    with duckdb.connect() as connection:
+        connection.register("shop", pa.table(columns))
+        connection.execute(
+            "CREATE VIEW documents AS SELECT *, v[1] AS v_0, v[2] AS v_1, v[3] AS v_2 FROM shop"
+        )
+        query = (tmp_path / "model.sql").read_text().rstrip().removesuffix(";")
+        scores = connection.execute(f"SELECT score FROM ({query}) ORDER BY row").fetchnumpy()
+    np.testing.assert_array_equal(scores["score"], fitted.predict(FRAME))
 
 
 def test_rankers_of_other_packages_get_the_entries_in_a_comparison():

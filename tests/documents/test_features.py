@@ -8,8 +8,6 @@ import pytest
 from treerank.baselines import RankSVM
 from treerank.documents.eval_set import parts_of_eval_set
 from treerank.documents.positions import check_whole_positions
-from treerank.documents.queries import warn_without_qid
-from treerank.documents.reading import check_documents
 
 random = np.random.default_rng(0)
 
@@ -19,21 +17,20 @@ def test_copies_of_the_labels_and_missing_queries_are_told_from_1000_documents_o
     X, y = random.normal(size=(n_documents, 2)), random.integers(3, size=n_documents)
     X[:, 1] = y
     with warnings.catch_warnings(record=True, action="always") as caught:
-        check_documents(RankSVM(), X, y, reset=True)
-        warn_without_qid(None, n_documents)
-    told = [str(each.message) for each in caught]
-    assert len(told) == (2 if n_documents == 1000 else 0)
-    if told:
-        assert "equals y in all rows" in told[0]
-        assert "all 1000 documents are taken for one query" in told[1]
+        RankSVM().fit(X, y)
+    messages = [str(warning.message) for warning in caught]
+    assert len(messages) == (2 if n_documents == 1000 else 0)
+    if messages:
+        assert "equals y in all rows" in messages[0]
+        assert "all 1000 documents are treated as one query" in messages[1]
 
 
 def test_documents_to_score_are_not_compared_with_labels():
     X, y = random.normal(size=(1000, 2)), random.integers(3, size=1000)
-    ranker = RankSVM()
-    check_documents(ranker, X, y, reset=True)
+    qid = np.arange(1000) // 10
+    ranker = RankSVM().fit(X, y, qid)
     X[:, 1] = y
-    check_documents(ranker, X, y, reset=False)  # without a warning, which would be an error
+    ranker.score(X, y, qid)  # without a warning, which would be an error
 
 
 ROWS = np.eye(3)

@@ -11,7 +11,7 @@ X, QID = RNG.normal(size=(200, 3)), np.repeat(np.arange(20), 10)
 QUALITY = np.round(0.99 / (1 + np.exp(1 - X[:, 0] - RNG.normal(size=200))), 2)
 
 
-@pytest.mark.filterwarnings("ignore:.* is undefined. no query has anything to find")
+@pytest.mark.filterwarnings("ignore:.* is undefined for every query")
 @pytest.mark.parametrize("metric", ["map", "mrr", "p@5", "recall@3", "bpref", "success@1", "rbp"])
 def test_labels_below_a_threshold_that_nobody_has_chosen_are_warned_of(metric):
     scores = X[:, 0]
@@ -31,13 +31,14 @@ def test_labels_below_a_threshold_that_nobody_has_chosen_are_warned_of(metric):
 
 def test_a_warning_from_a_cached_property_is_placed_at_the_call_of_the_user(tmp_path):
     ranker = TreeDirectRanker("linear").fit(X, QUALITY, QID)
-    with pytest.warns(UserWarning, match="No label reaches threshold=1") as caught:
-        report(ranker, X, QUALITY, QID, n_examples=1).save(tmp_path / "report.html")
+    y = np.where(np.arange(200) % 50 == 0, 1.0, QUALITY)
+    with pytest.warns(UserWarning, match="labels above 0 reach threshold=1") as caught:
+        report(ranker, X, y, QID, metrics=["map"], n_examples=1).save(tmp_path / "report.html")
     assert {warning.filename for warning in caught} == {__file__}
 
 
 @pytest.mark.filterwarnings("ignore:No pair of documents counts")
-@pytest.mark.filterwarnings("ignore:.* is undefined. no query has anything to find")
+@pytest.mark.filterwarnings("ignore:.* is undefined for every query")
 def test_comparisons_fits_and_early_stopping_warn_and_the_advice_mends_them():
     rule = "No label reaches threshold=1"
     with pytest.warns(UserWarning, match=rule):

@@ -260,7 +260,7 @@ def test_test_queries_that_a_ranker_was_fitted_to_are_warned_of():
     assert "rankers['trees'] was fitted to 15 of the 15 test queries, so its values are" in said[0]
     assert "rankers['piped'] was fitted to 5 of the 15 test queries" in said[1]
     text = str(comparison.summary())
-    assert "trees was fitted to 15 of the test queries: its values are too good." in text
+    assert "trees was fitted to 15 of the test queries: its values are too high." in text
     assert "Whether linear learned from test queries is not known here." in text
     with pytest.warns(UserWarning, match="trees.* fitted to 15 of the 15"):
         compare({"trees": rankers["trees"], "new": Weigher()}, NEW, n_jobs=2)
@@ -280,13 +280,13 @@ def test_searches_that_come_back_with_other_documents_are_not_called_a_fault():
     said = str(caught[0].message)
     assert said.startswith(
         "rankers['old'] was fitted to 5 of the 5 test queries with other documents. If a split of "
-        "rows cut them (KFold, train_test_split), its values are too good: "
+        "rows cut them (KFold, train_test_split), its values are too high: "
     )
     assert "If they are the same searches at another time" in said
     text = str(comparison.summary())
     assert "old was fitted to 5 of the test queries with other documents: its values are" in text
-    assert "too good if a split of rows cut them, not if searches came back later." in text
-    assert "test queries: its values are too good." not in text
+    assert "too high if a split of rows cut them, not if searches came back later." in text
+    assert "test queries: its values are too high." not in text
 
 
 @pytest.mark.parametrize(

@@ -126,8 +126,13 @@ def test_columns_over_different_queries_say_how_many_each_has():
     scores = {"old": np.arange(6.0), "new": -np.arange(6.0)}
     text = str(compare_scores(scores, y, qid, metrics=["ndcg@10", of_all]))
     assert (
-        "One test set, 3 queries, of which 1 by ndcg@10 and 2 by recall_of_all@1 have something to "
-        "find; ±" in text
+        "One test set, 3 queries, of which 1 by ndcg@10 and 2 by recall_of_all@1 have a defined "
+        "metric; ±" in text
     )
     same = str(compare_scores(scores, y, qid, metrics=["ndcg@10", "map"]))
-    assert "One test set, 3 queries, of which 1 have something to find; ±" in same
+    assert "One test set, 3 queries, of which 1 have a defined metric; ±" in same
+    some = [1, 0, 0, 0, np.nan, np.nan]
+    text = str(compare_scores(scores, some, qid, metrics="ndcg@10"))
+    assert "3 queries, of which 2 are judged, and 1 have a defined metric; ±" in text
+    text = str(compare_scores(scores, {"a": y, "b": some}, qid, metrics="ndcg@10"))
+    assert "judged" not in text

@@ -158,7 +158,7 @@ def test_rankers_learn_from_the_llm_alone_and_the_tests_are_over_queries():
     assert comparison.prediction_powered("map", "a", "b") == gap
     assert "4 splits, 80 queries judged by the LLM and 35 of them by people" in str(comparison)
     assert "given the models" in str(comparison)
-    with pytest.raises(ValueError, match="test must be None where human_labels are given"):
+    with pytest.raises(ValueError, match="test must be None if human_labels are given"):
         comparison.difference("map", "a", "b", test="corrected_t")
 
 
@@ -191,7 +191,7 @@ def test_queries_that_neither_judged_do_not_count():
         ((X, LLM, QID), np.full(640, np.nan), "human_labels must hold a label in some row"),
         ((X, LLM, QID), np.where(QID < 19, Y, np.nan), "human_labels .* 20 queries.*got 19"),
         ((X, {"a": LLM, "b": Y}, QID), HUMAN, r"must name a label of y where y has several"),
-        ((X, {"a": LLM, "b": Y, "c": Y}, QID), "b", "y must have two labels, people's and the LLM"),
+        ((X, {"a": LLM, "b": Y, "c": Y}, QID), "b", "y must have two labels, a human one and the"),
         ((FRAME, LLM, QID), "people", "human_labels"),
     ],
 )
@@ -330,7 +330,7 @@ def test_weights_of_labels_are_refused_with_human_labels():
     both = {"llm": LLM, "human": HUMAN}
     with pytest.raises(ValueError, match=r"TreeDirectRanker\(label_weights={'llm': 0, 'human': 1"):
         compare_scores(SCORES, both, QID, human_labels="human", label_weights=weights)
-    with pytest.raises(ValueError, match=r"label_weights must be None where human_labels"):
+    with pytest.raises(ValueError, match=r"label_weights must be None if human_labels"):
         compare({"trees": TreeDirectRanker()}, (X, LLM, QID), human_labels=HUMAN, label_weights={})
     with pytest.raises(ValueError, match="label_weights must be None for a single label y"):
         compare_scores(SCORES, LLM, QID, label_weights=weights, metrics=metrics)
@@ -347,7 +347,7 @@ def test_notes_say_which_labels_unfitted_rankers_learned_from():
     both = compare(
         {"trees": trees}, (X, {"llm": LLM, "human": HUMAN}, QID), human_labels="human", **settings
     )
-    assert "trees: fitted to the LLM's and people's labels, weighted by each" in str(both)
+    assert "trees: fitted to the LLM's and the human labels, weighted by each" in str(both)
     assert "fitted to the LLM" not in str(compare_scores(SCORES, LLM, QID, human_labels=HUMAN))
     assert "fitted to the LLM" not in str(compare({"trees": trees}, (X, LLM, QID), cv=2))
 

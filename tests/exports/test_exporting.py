@@ -103,7 +103,7 @@ def test_a_probability_that_cannot_be_written_is_refused(calibrated, fitted, tmp
             calibrated,
             "solr",
             1,
-            "format 'solr' has no words for relevance, which 'c', 'javascript', 'onnx'",
+            "format 'solr' cannot express the probability of relevance; 'c', 'javascript',",
         ),
         (
             calibrated,
@@ -341,10 +341,19 @@ def test_a_model_can_use_a_feature_set_of_another_name(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"format": "elasticsearch", "name": "shop-2"}, "feature_set must be None for format 'ela"),
-        ({"format": "c", "name": "shop"}, "feature_set must be None for format 'c', which has no"),
-        ({"format": "opensearch-hybrid", "name": "shop"}, "must be None for format 'opensearch-hy"),
-        ({"format": "solr"}, "feature_set must come with the name of the model; got 'shop' and"),
+        (
+            {"format": "elasticsearch", "name": "shop-2"},
+            "feature_set must be left out for format 'ela",
+        ),
+        (
+            {"format": "c", "name": "shop"},
+            "feature_set must be left out for format 'c', which has no",
+        ),
+        (
+            {"format": "opensearch-hybrid", "name": "shop"},
+            "must be left out for format 'opensearch-hy",
+        ),
+        ({"format": "solr"}, "feature_set must come with the name of the model; got 'shop' alone"),
         ({"format": "solr", "name": "shop-2", "feature_set": "My"}, "feature_set: name must be 1"),
     ],
 )

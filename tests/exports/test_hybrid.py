@@ -2,7 +2,9 @@
 
 import json
 import math
+import re
 import struct
+import warnings
 
 import numpy as np
 import pytest
@@ -51,9 +53,7 @@ def ranking_in_java(format, body, runs, query):
     else:
         parts = body["retriever"]["linear"]["retrievers"]
         assert {part["normalizer"] for part in parts} == {"minmax"}
-        weights = {
-            part["retriever"]["standard"]["query"]["QUERY_OF"]: part["weight"] for part in parts
-        }
+        weights = {part["retriever"]["RETRIEVER_OF"]: part["weight"] for part in parts}
     engine = FORMATS[format]
     normalized = {name: in_java(engine, run.get(query, {})) for name, run in runs.items()}
     total, of = {}, 0.0
@@ -182,7 +182,7 @@ def test_what_an_engine_cannot_weigh_is_refused_by_name(format, tmp_path):
         nothing = clone(LINEAR).fit(normalized.X, reversed_labels, normalized.qid)
     refused("must have a weight above 0; got none", nothing)
     ranker = clone(LINEAR).fit(*normalized)
-    refused("check must be what read_runs returned, .*; got no column 'bm25'", check=normalized)
+    refused("check must be the result of read_runs, .*; got no column 'bm25'", check=normalized)
     refused("normalizes scores in its own way, so check must be given", check=None)
     refused(r"check must be \(X, y, qid\), since", check=(data.X, data.y))
     refused("relevance", relevance=1.0)
@@ -212,8 +212,35 @@ def test_the_search_of_elasticsearch_has_the_window_and_a_place_for_each_query(t
     export(ranker, tmp_path / "body.json", format="elasticsearch-linear", check=data)
     linear = json.loads((tmp_path / "body.json").read_text())["retriever"]["linear"]
     assert linear["rank_window_size"] == 15
-    names = [part["retriever"]["standard"]["query"]["QUERY_OF"] for part in linear["retrievers"]]
+    names = [part["retriever"]["RETRIEVER_OF"] for part in linear["retrievers"]]
     assert names == ["bm25", "dense", "cross"]
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_lists_that_an_engine_will_not_make_are_warned_of(format, tmp_path):
+    rng, runs, labels = np.random.default_rng(0), {"bm25": {}, "dense": {}, "cross": {}}, {}
+    for query in map(str, range(30)):
+        scores = rng.random((3, 40)) + 1
+        for name, row in zip(("bm25", "dense"), scores, strict=False):
+            runs[name][query] = {str(d): row[d] for d in np.argsort(-row)[:10]}
+        pool = {**runs["bm25"][query], **runs["dense"][query]}
+        labels[query] = {d: int(rng.integers(3)) for d in pool}
+        runs["cross"][query] = {d: scores[2, int(d)] for d in pool}  # scores what both have found
+
+    def told(names):
+        kept = {name: runs[name] for name in names}
+        data = read_runs(kept, labels, engine=FORMATS[format])
+        ranker = clone(LINEAR).fit(*data.normalized())
+        with warnings.catch_warnings(record=True, action="always") as caught:
+            export(ranker, tmp_path / "body.json", format=format, check=data)
+        return "\n".join(str(each.message) for each in caught)
+
+    assert told(["bm25", "dense"]) == ""
+    text = told(["bm25", "dense", "cross"])
+    assert re.search(r"unequal depth in check, up to 10 of 'bm25', 10 of 'dense', \d\d of", text)
+    assert "Retriever 'cross' has found no document that no other has found" in text
+    remedy = {"opensearch-hybrid": "leave it out", "elasticsearch-linear": "text_similarity_rera"}
+    assert remedy[format] in text
 
 
 def test_candidates_without_judgments_are_a_check(tmp_path):

@@ -340,7 +340,7 @@ def test_probabilities_of_relevance_are_those_of_the_ranker(label, tmp_path):
         )
         run = subprocess.run(["node", "run.mjs"], cwd=tmp_path, capture_output=True, check=True)
         np.testing.assert_allclose(json.loads(run.stdout), want, rtol=1e-12)
-    with pytest.raises(ValueError, match=r"which 'c', 'javascript', 'onnx' and 'python' have"):
+    with pytest.raises(ValueError, match=r"'c', 'javascript', 'onnx' and 'python' can"):
         export(ranker, tmp_path / "model.sql", format="sql", relevance=label)
 
 

@@ -15,12 +15,12 @@ from treerank import HistogramTrees, LightGBMTrees, TreeDirectRanker, XGBoostTre
 from treerank.baselines import LambdaMART
 from treerank.feature_parts import StreamingTrees
 from treerank.feature_parts.engine_words import (
+    ADVICE,
     ATTRIBUTES,
     NOTHING,
     OF_ENGINE,
     OF_RANKER,
     THEIRS,
-    WORDS,
 )
 from treerank.objectives import PairSettings
 from treerank.rankers.direct_ranker import objective_for_labels
@@ -47,9 +47,9 @@ TREES = {
 }
 
 
-@pytest.mark.parametrize("word", [*WORDS, *TREES])
+@pytest.mark.parametrize("word", [*ADVICE, *TREES])
 def test_a_word_of_an_engine_is_answered_by_ours(word):
-    message = rf"has no {word}; write {re.escape(TREES.get(word) or WORDS[word])}\."
+    message = rf"has no {word}; write {re.escape(TREES.get(word) or ADVICE[word])}\."
     for call in (TreeDirectRanker, TreeDirectRanker().set_params):
         with pytest.raises(TypeError, match="TreeDirectRanker " + message):
             call(**{word: 7})
@@ -166,7 +166,7 @@ def test_answers_name_parameters_that_there_are():
 
 def test_words_of_the_pages_on_moving_are_answered():
     ours = {*inspect.signature(TreeDirectRanker.fit).parameters, *TreeDirectRanker().get_params()}
-    ours |= {"max_depth", *WORDS, *(word for words in THEIRS.values() for word in words)}
+    ours |= {"max_depth", *ADVICE, *(word for words in THEIRS.values() for word in words)}
     for name in ("catboost", "lightgbm", "xgboost"):
         page = Path(__file__).parents[2] / "docs" / "move" / f"{name}.md"
         rows = re.findall(r"^\| (`.*?) \|", page.read_text(encoding="utf-8"), re.MULTILINE)

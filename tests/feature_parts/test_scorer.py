@@ -101,3 +101,20 @@ def test_what_cannot_be_scored_is_refused():
     network.fit(random.normal(size=(40, 2)), np.arange(40) % 2)
     with pytest.raises(ValueError, match="must be trees"):
         network.scorer()
+
+
+def test_a_scorer_takes_dicts_whose_categories_are_text():
+    random = np.random.default_rng(0)
+    shop = random.choice(["a", "b", "c"], size=120)
+    frame = pd.DataFrame({"price": random.normal(size=120), "shop": shop})
+    frame.loc[::9, "price"], frame.loc[::7, "shop"] = np.nan, None
+    y, qid = (shop == "b") * 1 + (frame["price"] > 0), np.arange(120) // 10
+    ranker = TreeDirectRanker(LightGBMTrees(5, min_child_samples=5, n_jobs=1), random_state=0)
+    ranker.fit(frame, y, qid)
+    scores = ranker.predict(frame)
+    np.testing.assert_array_equal(ranker.scorer()(frame.to_dict("records")), scores)
+    new = [{"shop": "of training unknown", "price": 1, "url": object()}]
+    np.testing.assert_array_equal(ranker.scorer()(new), ranker.predict(pd.DataFrame(new)))
+    missing = [{"shop": None, "price": None}]
+    expected = ranker.predict(pd.DataFrame({"price": [np.nan], "shop": [None]}))
+    np.testing.assert_array_equal(ranker.scorer()(missing), expected)

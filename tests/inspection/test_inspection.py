@@ -244,6 +244,10 @@ def test_standing_is_the_mean_over_the_rivals_of_the_query():
     frame = pd.DataFrame(X)
     np.testing.assert_array_equal(explain_lead(ranker, frame, QID, rows=[8, 2]), parts[[8, 2]])
     assert not explain_lead(ranker, X, np.arange(15)).any()  # no document has a rival
+    assert parts.names == ["f0", "f1", "f2", "f3"]
+    side = "above" if parts[8].sum() > 0 else "below"
+    assert str(parts).splitlines()[8].startswith(f"The document is {side} the others because of f")
+    assert f"the document {side} the others" in parts.chart(pair=8).title
     for wrong in ([15], np.arange(15) < 2):  # a mask is no list of rows
         with pytest.raises(ValueError, match="rows must be numbers of 15 documents"):
             explain_lead(ranker, X, QID, rows=wrong)

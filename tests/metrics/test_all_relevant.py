@@ -148,7 +148,7 @@ def test_ids_are_known_to_a_share_that_is_held_out_and_to_cross_validation():
 def test_a_query_of_which_nobody_has_judged_a_document_is_left_out_with_a_warning():
     metric = Recall(2, n_relevant={"a": 1, "b": 2, "c": 0, "d": 1})
     y, qid = [1, np.nan, np.nan, np.nan, 0], ["a", "b", "b", "c", "d"]
-    with pytest.warns(UserWarning, match="1 of 4 queries are left out of recall, since their doc"):
+    with pytest.warns(UserWarning, match="1 of 4 queries are excluded from recall, since their d"):
         values = metric.per_query(y, np.arange(5.0), qid)
     np.testing.assert_array_equal(values, [1, np.nan, np.nan, 0])
     assert metric(np.nan_to_num(y), np.arange(5.0), qid) == pytest.approx(1 / 3)

@@ -64,7 +64,7 @@ def test_curves_of_two_settings_of_a_metric_are_recorded_apart():
 
 def test_many_documents_without_qid_are_told_to_be_one_query():
     y = np.tile([1, 0], 500)
-    with pytest.warns(UserWarning, match="qid is None, so all 1000 documents are taken for one"):
+    with pytest.warns(UserWarning, match="qid is None, so all 1000 documents are treated as one"):
         NDCG(10)(y, y)
     with warnings.catch_warnings(action="error"):
         assert NDCG(10)(y, y, np.zeros(1000)) == NDCG(k=10)(y[1:], y[1:])

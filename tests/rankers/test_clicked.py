@@ -228,7 +228,7 @@ def changed(name, row, value):
         ({}, changed("y", 3, 2), r"y must be a click, 0 or 1, .* got 2\.0 in row 3"),
         ({}, {"y": np.zeros(len(LOG.item))}, "y must be 1 in some row; got none"),
         ({}, {"y": {"a": ROWS["y"], "b": ROWS["y"]}}, r"y must be a single column .*\['a', 'b'\]"),
-        ({}, {"given_pairs": [[0, 1]]}, "given_pairs must be None where position is given"),
+        ({}, {"given_pairs": [[0, 1]]}, "given_pairs must be None if position is given"),
         ({}, {"position": None}, "clicks must be None where position is None; got ClickRel"),
         ({"clicks": 3}, {}, "clicks must be None or a ClickRelevance; got 3"),
         ({"clicks": ClickRelevance(n_bags=1)}, {}, "n_bags must be a whole number of at least 2"),

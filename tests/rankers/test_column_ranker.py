@@ -1,4 +1,5 @@
 import warnings
+from runpy import run_path
 
 import numpy as np
 import pandas as pd
@@ -7,7 +8,9 @@ import pyarrow as pa
 import pytest
 from scipy.sparse import csr_matrix
 
-from treerank import NDCG, TreeDirectRanker, compare, load, read_runs, report
+from treerank import NDCG, TreeDirectRanker, compare, export, load, read_runs, report
+from treerank.exports import formats_for
+from treerank.exports.exporting import refuse_format
 from treerank.rankers import ColumnRanker
 
 RNG = np.random.default_rng(0)
@@ -78,11 +81,14 @@ def test_arrays_have_numbers_of_columns_also_sparse_ones():
     np.testing.assert_array_equal(again.predict(X), X[:, 2])
 
 
-@pytest.mark.parametrize("values", [np.full(240, np.nan), np.full(240, 7.0)])
-def test_a_column_of_one_value_gives_finite_scores(values):
+@pytest.mark.parametrize(
+    ("values", "missing"), [(np.full(240, np.nan), -1.0), (np.full(240, 7.0), 6.0)]
+)
+def test_a_column_of_one_value_gives_finite_scores(values, missing):
     with_missing = np.where(np.arange(240) == 3, np.nan, values)
     ranker = ColumnRanker(0).fit(values[:, None], Y, QID)
     scores = ranker.predict(with_missing[:, None])
+    assert (ranker.missing_score_, scores[3]) == (missing, missing)
     assert np.isfinite(scores).all()
     assert scores.argmin() == (3 if values[0] == 7 else 0)
 
@@ -125,7 +131,7 @@ def test_comparisons_take_it_beside_what_learns():
     ("column", "X", "message"),
     [
         ("bm26", FRAME, r"column must be one of \['bm25', .*; got 'bm26'. Did you mean 'bm25'"),
-        ("bm25", FRAME[["price"]].to_numpy(), "column must be a number where X has no names"),
+        ("bm25", FRAME[["price"]].to_numpy(), "column must be a column number if X has no"),
         (3, FRAME, "column must be below 3, the number of columns; got 3"),
         (-1, FRAME, "column must be a whole number of at least 0; got -1"),
         (1.0, FRAME, "column must be the name of a column or its number from 0; got 1.0"),
@@ -152,3 +158,45 @@ def test_documents_without_weight_do_not_decide_where_missing_values_come():
     X[1] = -1e6
     ranker = ColumnRanker(0).fit(X, Y, QID, sample_weight=kept.astype(float))
     assert ranker.missing_score_ == ColumnRanker(0).fit(X[kept], Y[kept], QID[kept]).missing_score_
+
+
+@pytest.mark.parametrize("smaller_is_better", [False, True])
+def test_exports_have_its_scores_to_the_last_bit(smaller_is_better, tmp_path):
+    ranker = ColumnRanker("bm25", smaller_is_better=smaller_is_better).fit(FRAME, Y, QID)
+    formats = ["c", "javascript", "json", "onnx", "python", "sql", "vespa-expression"]
+    assert formats_for(ranker) == formats_for(ColumnRanker("bm25"), FRAME) == formats
+    assert formats_for(ColumnRanker("bm25")) == formats_for(ColumnRanker(3)) == formats
+    edges = [0.0, -0.0, 5e-324, -5e-324, 1e300, -1e300, np.nan]
+    frame = pd.DataFrame({"bm25": [*FRAME["bm25"], *edges]})
+    scores = ranker.predict(frame)
+    np.testing.assert_array_equal(ranker.components().scores(frame.to_numpy()), scores)
+    np.testing.assert_array_equal(
+        [ranker.scorer()(frame[i : i + 1]) for i in range(len(frame))], scores[:, None]
+    )
+    for format in ("python", "javascript", "sql"):
+        report = export(ranker, tmp_path / format, format=format, check=frame)
+        assert report.largest_difference == 0
+        assert report.n_changed_pairs == 0
+    model = run_path(str(tmp_path / "python"))
+    written = [model["score"]({"bm25": value}) for value in frame["bm25"]]
+    np.testing.assert_array_equal(written, scores)
+
+
+def test_what_a_format_cannot_hold_is_refused_with_another_way(tmp_path):
+    ranker = ColumnRanker("bm25").fit(FRAME, Y, QID)
+    with pytest.raises(
+        ValueError, match="To rank by column 'bm25' there, sort by the field itself"
+    ):
+        export(ranker, tmp_path / "model.json", format="solr", check=FRAME)
+    with pytest.raises(ValueError, match="sort by the field itself"):
+        refuse_format(ColumnRanker("bm25"), "opensearch", FRAME)
+    with pytest.raises(ValueError, match="column must be one of"):
+        formats_for(ColumnRanker("bm52"), FRAME)
+    assert formats_for(ColumnRanker("brand"), FRAME) == []
+
+
+def test_explanations_are_exact():
+    ranker = ColumnRanker("bm25").fit(FRAME, Y, QID)
+    explained = ranker.explain(FRAME[:7], FRAME[7:14])
+    margins = ranker.predict(FRAME[:7]) - ranker.predict(FRAME[7:14])
+    np.testing.assert_allclose(np.asarray(explained)[:, 0], margins, rtol=1e-12)

@@ -139,13 +139,13 @@ def test_folds_of_rows_without_qid_are_warned_of_below_the_size_that_is_certain(
     messages = warned(validate)
     assert len(messages) == 3
     for message in messages:
-        assert message.startswith("qid is None, so all rows are taken for one query, and fit took")
+        assert message.startswith("qid is None, so all rows are treated as one query, of which fit")
         assert "pass qid, the query of each row, and keep queries whole, as GridSearchCV" in message
-        assert "qid=np.zeros(len(y)) in fit and here says so" in message
+        assert "pass qid=np.zeros(len(y)) to fit and here to say so" in message
 
 
 def test_a_validation_set_of_rows_of_the_query_without_an_id_is_warned_of():
-    with pytest.warns(UserWarning, match="qid is None, so all rows are taken for one query, and"):
+    with pytest.warns(UserWarning, match="qid is None, so all rows are treated as one query, of"):
         clone(RANKER).fit(X[:400], Y[:400], eval_set=(X[400:600], Y[400:600]))
 
 

@@ -7,6 +7,7 @@ import pytest
 from treerank import TreeDirectRanker
 from treerank.baselines import RankSVM
 from treerank.checks import naming
+from treerank.rankers.explanation import ExplainedMargins
 
 X = np.random.default_rng(0).normal(size=(60, 2))
 Y, QID = (X @ [2.0, -1.0] > 0).astype(int), np.repeat([1, 2, 3], 20)
@@ -58,6 +59,53 @@ def test_the_numbers_of_up_to_60_parts_are_all_shown():
     shown = repr(parts[:60]).partition("(")[2].rstrip(")")
     np.testing.assert_allclose(np.fromstring(shown.strip("[]"), sep=","), parts[:60], rtol=1e-6)
     assert "..." in repr(parts)  # of 61
+
+
+@pytest.mark.parametrize(
+    ("weights", "sentence"),
+    [
+        # The second one against it is larger than two of those for it.
+        (
+            [0.9, -0.5, 0.19, -0.33, 0.13],
+            "because of a +0.9, c +0.19, e +0.13, despite b -0.5, d -0.33",
+        ),
+        ([0.9, -0.5, 0.19, -0.12, 0.13], "because of a +0.9, c +0.19, e +0.13, despite b -0.5"),
+        ([0.9, 0.8, -0.1], "because of a +0.9, b +0.8, despite c -0.1"),
+        (
+            [3, -1, -0.5, -0.4, -0.3, -0.2, 0.1],
+            "because of a +3, g +0.1, despite b -1, c -0.5, d -0.4",
+        ),
+    ],
+)
+def test_no_part_against_is_left_out_that_is_larger_than_a_named_one(weights, sentence):
+    margins = ExplainedMargins.of(np.array([weights, weights]), [*"abcdefg"[: len(weights)]])
+    assert margins.sentences() == [f"A is above B {sentence}."] * 2
+
+
+def test_parts_of_groups_are_sums_and_an_embedding_stands_for_its_entries():
+    rng = np.random.default_rng(0)
+    frame = FRAME.assign(v=[*rng.normal(size=(60, 3))])
+    ranker = TreeDirectRanker("histogram", random_state=0).fit(frame, Y, QID)
+    parts = ranker.explain(frame[:5], frame[5:10])
+    grouped = parts.grouped({"text": ["v"], "both": ["price", "bm25"]})
+    assert grouped.names == ["text", "both"]
+    values = np.asarray(parts)
+    np.testing.assert_array_equal(grouped[:, 0], values[:, 2:].sum(axis=1))
+    np.testing.assert_allclose(grouped.sum(axis=1), values.sum(axis=1), atol=1e-12)
+    one = parts[0].grouped({"v": ["v"]})
+    assert one.names == ["v", "bm25", "price"]
+    assert one.tolist() == [values[0, 2:].sum(), values[0, 0], values[0, 1]]
+    assert "v " in str(one)
+    assert one.chart().names
+    for wrong, message in [
+        ({"v": ["w"]}, r"feature must be one of \['bm25', .*; got 'w'"),
+        ({"a": ["v"], "b": ["v_1"]}, "groups must not share a feature"),
+        ({"price": ["v"]}, "names that no other feature has; got 'price'"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            parts.grouped(wrong)
+    with pytest.raises(TypeError, match=r"groups\['v'\] must be a sequence"):
+        parts.grouped({"v": "v"})
 
 
 COLORED = FRAME.assign(color=np.where(Y > 0, "red", "blue"))

@@ -86,6 +86,12 @@ def test_the_model_is_that_of_the_rest_with_the_share_as_eval_set(ranker):
     assert found.score(*given) > 0
 
 
+@pytest.mark.parametrize("n_held", [1, 59])
+def test_a_share_may_hold_out_one_query_or_leave_one(n_held):
+    found = clone(RANKERS["linear"]).fit(X, Y, QID, eval_set=n_held / 60)
+    assert len(np.unique(QID[held_out_by(found)])) == n_held
+
+
 @pytest.mark.parametrize("take", DATA.values(), ids=DATA)
 def test_it_goes_with_what_else_fit_takes(take):
     everything = take(np.ones(len(Y), dtype=bool))
@@ -217,12 +223,12 @@ def test_a_label_that_no_held_out_document_has_is_named():
     bought = np.zeros(len(Y))
     bought[np.flatnonzero(QID == QID[0])[0]] = 1
     labels = {"clicked": Y, "bought": bought}
-    message = "eval_set=0.05 holds out .* label 'bought': y must have something.* Write eval_set="
+    message = "eval_set=0.05 holds out .* label 'bought': y must define ndcg@10.* Write eval_set="
     with pytest.raises(ValueError, match=message):
         clone(LIGHTGBM).fit(X, labels, QID, eval_set=0.05)
     rows = QID >= 40
     none = {"clicked": Y[rows], "bought": np.zeros(rows.sum())}
-    with pytest.raises(ValueError, match="eval_set: label 'bought': y must have something to find"):
+    with pytest.raises(ValueError, match="eval_set: label 'bought': y must define ndcg@10"):
         clone(LIGHTGBM).fit(
             X[~rows],
             {"clicked": Y[~rows], "bought": bought[~rows]},
@@ -233,7 +239,7 @@ def test_a_label_that_no_held_out_document_has_is_named():
 
 def test_a_label_without_a_value_or_with_a_wrong_one_is_named_by_score():
     ranker = clone(LIGHTGBM).fit(X, {"clicked": Y, "bought": (Y > 1).astype(float)}, QID)
-    with pytest.warns(UserWarning, match="^ndcg@10 of bought is undefined: no query has anything"):
+    with pytest.warns(UserWarning, match="^ndcg@10 of bought is undefined for every query"):
         assert np.isnan(ranker.score(X, {"clicked": Y, "bought": 0 * Y}, QID))
     infinite = np.where(np.arange(len(Y)) == 3, np.inf, Y)
     with pytest.raises(ValueError, match="label 'bought': y must be finite; got inf in row 3"):
@@ -257,7 +263,7 @@ def test_a_label_of_no_weight_need_not_be_held_out():
 
 def test_clicks_are_not_held_out():
     position = np.arange(len(Y)) % 10 + 1
-    with pytest.raises(ValueError, match=r"where position is given; got 0.2. A share of clicks"):
+    with pytest.raises(ValueError, match=r"if position is given; got 0.2. A share of clicks"):
         clone(LIGHTGBM).fit(X, Y > 0, QID, position=position, eval_set=0.2)
 
 

@@ -184,7 +184,7 @@ def test_a_label_of_weight_zero_need_not_be_measurable():
     turned.fit(X, first, QID, eval_set=[(2 * X, first, QID), (3 * X, first, QID)])
     np.testing.assert_array_equal(turned.predict(X), weighed.predict(X))
     assert turned.best_iteration_ == weighed.best_iteration_
-    with pytest.raises(ValueError, match="label 'margin': y must have something to find"):
+    with pytest.raises(ValueError, match="label 'margin': y must define ndcg@10 for at"):
         ranker(trees).fit(X, LABELS, QID, eval_set=(2 * X, nothing, QID))
 
 

@@ -31,7 +31,7 @@ ASKED = {
 }
 every_kind = pytest.mark.parametrize("kind", KINDS)
 every_question = pytest.mark.parametrize("ask", ASKED.values(), ids=ASKED)
-MESSAGE = "qid is None, so all {} rows are taken for one query, though fit had several"
+MESSAGE = "qid is None, so all {} rows are treated as one query, though fit had several"
 
 
 @cache
@@ -61,7 +61,7 @@ def test_one_list_to_rank_needs_no_qid_and_many_rows_need_no_words_on_scikit_lea
         with pytest.warns(UserWarning, match=MESSAGE.format(1120)) as seen:
             method(np.tile(X, (7, 1)))
         assert "scikit-learn" not in str(seen[0].message)
-        assert "qid=np.zeros(len(X)) says that it is one query" in str(seen[0].message)
+        assert "pass qid=np.zeros(len(X)) to say so" in str(seen[0].message)
     with pytest.warns(UserWarning, match=MESSAGE.format(31) + ".*scikit-learn's tools"):
         ranker.score(X[:31], Y[:31])
 
@@ -103,7 +103,7 @@ def test_an_eval_set_without_qid_is_refused_where_training_has_several_queries()
 def test_a_fit_of_one_query_of_many_documents_warns():
     many = np.tile(X, (8, 1)), np.tile(Y, 8)
     ranker = clone(KINDS["TreeDirectRanker"])
-    with pytest.warns(UserWarning, match="qid is None, so all 1280 documents are taken") as seen:
+    with pytest.warns(UserWarning, match="qid is None, so all 1280 documents are treated") as seen:
         ranker.fit(*many)
     assert seen[0].filename == __file__
     ranker.fit(*many, np.zeros(1280))

@@ -83,7 +83,7 @@ LARGE = [None, 2**53 + 1] * 80
         ({"eval_metric": "map"}, "eval_set must be given where eval_metric is"),
         ({"eval_metric": [], "eval_set": 0.5}, "eval_metric must be a metric or several, or None"),
         ({"eval_set": ([[1.0]], [1])}, "X has 1 features, but TreeDirectRanker is exp"),
-        ({"eval_set": (np.eye(4), [0] * 4, [0] * 4)}, "eval_set: y must have something to find"),
+        ({"eval_set": (np.eye(4), [0] * 4, [0] * 4)}, "eval_set: y must define ndcg@10 for"),
         ({"eval_set": (np.eye(4), [1] * 4, [None] * 4)}, "eval_set: qid must not be m"),
         ({"y": pd.Series([2**53, 2**53 + 1] * 80, dtype="Int64")}, "y must be below 2..53 in s"),
         ({"y": pd.Series(LARGE, dtype="Int64")}, r"y must be below 2\*\*53 in size as integers"),

@@ -18,7 +18,10 @@ STREAM = StreamingRanker(StreamingTrees(3, n_jobs=1))
 NESTED = NestedRanker(some_ranker(), sizes=(3,))
 CONSTANT, CHANCE = "the model is constant", "no better than chance"
 STOPPED, TRAINING = "The weights stopped.* raise head_alpha", "8 of 8 queries of the first eval_set"
-AN_ID, LABEL = "'qid' of X .* its name says that it is an id", r"Column \d+ of X equals y in all"
+AN_ID, LABEL = (
+    "'qid' of X .* its name suggests that it is an id",
+    r"Column \d+ of X equals y in all",
+)
 
 
 def with_column(X, **column):
@@ -53,7 +56,7 @@ CALLS = [
     ("Column 'rating' of X equals y in", lambda *d: some_ranker().fit(*frame_of_users(*d))),
     ("Column 'user' of X equals qid in", lambda *d: some_ranker().fit(*frame_of_users(*d))),
     ("Column 'user' of X equals qid in", lambda *d: some_ranker().fit(*frame_of_named_users(*d))),
-    ("'clicks' of X .* once a list was sh", lambda X, *d: some_ranker().fit(clicked(X), *d)),
+    ("'clicks' of X .* only after a list was", lambda X, *d: some_ranker().fit(clicked(X), *d)),
     (CONSTANT, lambda X, y, qid: some_ranker().fit(X, ZEROS, qid)),
     (CONSTANT, lambda X, y, qid: NESTED.fit(X, ZEROS, qid)),
     (CONSTANT, lambda X, y, qid: STREAM.partial_fit(X, ZEROS, qid)),
@@ -62,7 +65,7 @@ CALLS = [
     (CHANCE, lambda X, y, qid: some_ranker().fit(X, y, qid).calibrate(X, -y, qid)),
     (TRAINING, lambda *d: some_ranker().fit(*d, eval_set=[d, (d[0][:9], d[1][:9], d[2][:9])])),
     (TRAINING, lambda *d: some_ranker().fit(*d, eval_set=RankingData(*d))),
-    ("no query has any", lambda X, y, qid: fitted_rankers()["lightgbm"].score(X, ZEROS, qid)),
+    ("undefined for every", lambda X, y, qid: fitted_rankers()["lightgbm"].score(X, ZEROS, qid)),
 ]
 
 

@@ -62,9 +62,9 @@ class Tags(HTMLParser):
 def test_a_page_says_that_the_ranker_was_fitted_to_its_queries():
     X, y, qid = documents(30)
     known = RankSVM().fit(*(part[: 20 * 12] for part in (X, y, qid)))
-    with pytest.warns(UserWarning, match=r"fitted to 20 of the 30 queries, .* too good\. Measure"):
+    with pytest.warns(UserWarning, match=r"fitted to 20 of the 30 queries, .* too high\. Measure"):
         text = report(known, X, y, qid).html
-    assert "The ranker was fitted to 20 of these 30 queries: its values are too good." in text
+    assert "The ranker was fitted to 20 of these 30 queries: its values are too high." in text
     new = report(known, *(part[20 * 12 :] for part in (X, y, qid))).html  # without a warning
     assert "was fitted to" not in new
 
@@ -433,7 +433,7 @@ def test_a_ranker_inside_of_a_pipeline_or_a_search_is_pointed_to():
 def test_features_that_are_known_only_once_a_list_was_shown_are_hints():
     X, y, qid = documents(12)
     X = X.assign(Clicks=(y > 2).astype(int))
-    with pytest.warns(UserWarning, match="'Clicks' of X is a feature, though its name says"):
+    with pytest.warns(UserWarning, match="'Clicks' of X is a feature, though its name sug"):
         fitted = RankSVM().fit(X, y, qid)
     hints = re.search(
         '<aside aria-label="What to look at next">(.*?)</aside>', report(fitted, X, y, qid).html
@@ -491,6 +491,24 @@ def test_labels_from_0_to_1_have_metrics_with_values_and_shares_by_tenths():
     text = Tags(report(own, *test, n_examples=1).html).text
     assert "map(threshold=0.3)" in text
     assert "threshold=0.5" not in text
+
+
+def test_names_of_documents_and_slices_may_be_columns():
+    X, y, qid = documents(12)
+    fitted = RankSVM().fit(X, y, qid)
+    ids, kinds = [f"passage {row}" for row in range(len(y))], np.repeat(["even", "odd"], 72)
+    y = np.where(np.arange(len(y)) == 5, np.nan, y)
+    table = X.assign(passage_id=ids, kind=kinds, label=y, query=qid)
+    by_name = report(
+        fitted, table, "label", "query", document_names="passage_id", slices={"kind": "kind"}
+    )
+    by_values = report(fitted, X, y, qid, document_names=ids, slices={"kind": kinds})
+    assert by_name.html == by_values.html
+    assert "passage 7" in by_name.html
+    with pytest.raises(ValueError, match="document_names must name a column of X; got 'id'"):
+        report(fitted, table, "label", "query", document_names="id")
+    with pytest.raises(ValueError, match=r"slices\['a'\] must name a column of X; got 'id'"):
+        report(fitted, table, "label", "query", slices={"a": "id"})
 
 
 def test_metrics_without_a_value_are_left_out_and_named():

@@ -259,7 +259,7 @@ def test_queries_without_judgments_are_not_warned_of_and_the_table_counts_the_ot
     n_defined = np.count_nonzero(~np.isnan(comparison.by_query("ndcg@10")))
     assert n_defined == len(PEOPLE)
     note = comparison.summary().notes[0]
-    assert note.startswith(f"2 splits, 60 queries tested, of which {n_defined} have something to")
+    assert note.startswith(f"2 splits, 60 queries tested, of which {n_defined} are judged; ±")
     few = quiet(RUNS, {q: {d: y for d, y in ys.items() if d > 100} for q, ys in PEOPLE.items()})
     with pytest.warns(
         UserWarning, match=r"Of the first 10 documents of judged queries, [45]\d % are judged"

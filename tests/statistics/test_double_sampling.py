@@ -60,7 +60,7 @@ def test_hand_worked_values():
 
 
 def test_an_llm_without_any_information_leaves_the_mean_of_people():
-    with pytest.warns(UserWarning, match=r"correlation with people's is 0.00, below 0.4"):
+    with pytest.warns(UserWarning, match=r"correlation with human labels is 0.00, below 0.4"):
         found = prediction_powered_mean(human=HUMAN, llm=np.full(200, 0.3))
     few = HUMAN[:40]
     assert found.interval.estimate == pytest.approx(few.mean())

@@ -41,8 +41,8 @@ LEVELS = {
 }
 #: What is refused together, and the beginning of the error.
 REFUSED = (
-    ({"position": True, "several_labels": True}, "y must be a single column where position"),
-    ({"position": True, "nan_labels": True}, "y must be a click, 0 or 1, where position is given"),
+    ({"position": True, "several_labels": True}, "y must be a single column if position"),
+    ({"position": True, "nan_labels": True}, "y must be a click, 0 or 1, if position is given"),
     *(
         ({"several_labels": True, "nested": times}, "y must be a single label for NestedRanker")
         for times in ("once", "twice")

@@ -9,7 +9,7 @@ from boosted_regression import TARGET, TARGETS, X, fitted
 from scipy.sparse import csr_matrix
 
 from treerank.feature_parts import HistogramTrees, LightGBMTrees, XGBoostTrees
-from treerank.feature_parts.rows import stored_as
+from treerank.feature_parts.trees.xgboost import stored_as
 from treerank.forests.scoring import forest_leaves
 
 _ZEROS, _CODED = {"engine_params": {"zero_as_missing": True}}, {"categorical_features": [3]}

@@ -105,7 +105,7 @@ class BoostedRanker(DirectRanker):
 class LambdaMART(BoostedRanker):
     """Learn to rank by trees fitted to lambdas [1]_, on the histogram trees of this package.
 
-    Each tree is a Newton step on the logistic loss of all pairs of a query. A pair is weighed by
+    Each tree is a Newton step on the logistic loss of all pairs of a query. A pair is weighted by
     how much swapping its documents would change the metric. Documents of equal scores are ranked
     in expectation, so the order of rows and queries does not matter.
 
@@ -115,14 +115,14 @@ class LambdaMART(BoostedRanker):
     Parameters
     ----------
     weight : {"ndcg", "map", "mrr", "err"}, default="ndcg"
-        The metric whose change weighs a pair.
+        The metric whose change is the weight of a pair.
     k : int, default=None
-        Rank at which that metric is cut off; None counts whole lists.
+        Cutoff rank of that metric; None counts whole lists.
     smoothing : float, default=1.0
         Scale of Gumbel noise on the scores that ranks come from, drawn anew for every tree. The
         paper has none, which is 0. Choose it by validation.
     sigma : float, default=1.0
-        Steepness of the logistic loss.
+        Scale of the scores in the logistic loss.
 
     References
     ----------

@@ -47,7 +47,7 @@ _HELP = {
     "paths": "Models that were fitted before, if any, and then the data: a folder with Fold1, "
     f"Fold2 and so on, or a data file, - for LETOR rows on stdin: {format_names()}.",
     "ranker": "Ranker to fit, with its default settings; may be repeated. One of",
-    "metric": f"May be repeated. By default {', '.join(DEFAULT_METRICS)}.",
+    "metric": f"Metric to compare by; may be repeated. By default {', '.join(DEFAULT_METRICS)}.",
     "folds": "Folds of a data file, by query; by default 5.",
     "hold_outs": "Random 80:20 splits of a data file instead of folds.",
     "time": "Column of times: each split trains on earlier queries and tests on later ones.",

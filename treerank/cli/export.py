@@ -12,7 +12,7 @@ from treerank.exports.exporting import REASONS, check_reason, formats_for
 from treerank.exports.exporting import export as export_ranker
 from treerank.exports.formats import FORMATS, check_format, format_of_version
 from treerank.exports.solr import NAME
-from treerank.exports.uploads import FEATURE_SETS, write_feature_set
+from treerank.exports.uploads import FEATURE_SETS, check_feature_set, write_feature_set
 from treerank.files.archive import is_archive
 from treerank.rankers.model_file import columns_in
 from treerank.renamed import RENAMED_FORMATS
@@ -23,6 +23,8 @@ _HELP = {
     "allow": f"Accept this difference with a warning; may be repeated: {', '.join(REASONS)}.",
     "features": f"File for a draft of the feature set, .json; for {', '.join(FEATURE_SETS)}.",
     "version": "Version of the search engine, such as 2.18; by default the newest.",
+    "feature_set": "Feature set, or in Solr feature store, that the engine has already; by default "
+    "it is called like the model.",
     "name": "Name of the model in a search engine (the file is then the request that uploads it), "
     "of the functions in C, or of the table in SQL.",
 }
@@ -36,6 +38,7 @@ _ALLOW = shared.option(
     shared.OUTPUT, _HELP["allow"], callback=shared.checked(check_reason), metavar="REASON"
 )
 _FEATURES = shared.option(shared.OUTPUT, _HELP["features"], metavar="FILE")
+_FEATURE_SET = shared.option(shared.OUTPUT, _HELP["feature_set"], "--feature-set", metavar="NAME")
 _NAME = shared.option(shared.OUTPUT, _HELP["name"], metavar="NAME")
 
 
@@ -51,6 +54,7 @@ def export(
     allow: Annotated[list[str] | None, _ALLOW] = None,
     features: Annotated[Path | None, _FEATURES] = None,
     name: Annotated[str | None, _NAME] = None,
+    feature_set: Annotated[str | None, _FEATURE_SET] = None,
     label: shared.LabelOfModel = None,
     query: shared.QueryOfModel = None,
     document: shared.Document = None,
@@ -73,7 +77,8 @@ def export(
     if output is None or format is None:
         lacking = "argument 'OUTPUT'" if output is None else "option '--format'"
         raise typer.BadParameter(f"Missing {lacking}, or --formats to list the formats of MODEL.")
-    format_of_version(format, version)  # or refuse it before all work
+    of_version = format_of_version(format, version)  # or refuse it before all work
+    check_feature_set(of_version, name, feature_set)
     shared.check_written(output, model, check)
     if format_of(output) is PARQUET:
         raise ValueError(f"{output}: has a name of data; write --check {output} to check by it.")
@@ -103,9 +108,10 @@ def export(
             documents = X, None, qid
     allowed = allow or ()
     of_engine: dict[str, Any] = {"format": format, "version": version}
-    report = export_ranker(ranker, output, **of_engine, check=documents, allow=allowed, name=name)
+    names: dict[str, Any] = {"name": name, "feature_set": feature_set}
+    report = export_ranker(ranker, output, **of_engine, check=documents, allow=allowed, **names)
     if features is not None:
-        request = write_feature_set(ranker, features, **of_engine, name=name or NAME)
+        request = write_feature_set(ranker, features, **of_engine, name=feature_set or name or NAME)
         reporter.say(f"wrote {features}: send it by {request}")
     since = columns_in(model).get("days_since") if is_archive(model) else None
     if since is not None:

@@ -98,7 +98,7 @@ def _metrics(values: Any) -> Any:
     names = [name for value in lists for name in re.split(r",(?![^(]*\))", value)]
     if not isinstance(values, list):
         if len(names) > 1:
-            raise typer.BadParameter("must be one metric, by which the fit stops.")
+            raise typer.BadParameter("must be a single metric, which decides when the fit stops.")
         return checked(get_metric)(values)
     checked(get_metric)(names or None)
     by_name = [get_metric(name).name for name in names]
@@ -189,7 +189,7 @@ def check_written(path: Path, *read: Path | None) -> None:
         raise ValueError(f"{STANDARD_INPUT}: is standard input, which can be read only once.")
     for other in read:
         if other is not None and path.is_file() and other.exists() and path.samefile(other):
-            raise ValueError(f"{path}: a file that is read must not be replaced.")
+            raise ValueError(f"{path}: an input file must not be overwritten.")
 
 
 def read_data(reporter: Reporter, path: Path, **options: Any) -> RankingData:

@@ -17,7 +17,7 @@ _HELP = {
     "output": "HTML file to write.",
     "baseline": "Model to compare with, or a column of the data.",
     "train": "Training data, to look for drift and leaks.",
-    "metric": "May be repeated; the first decides which queries are worst.",
+    "metric": "Metric to show; may be repeated. The first decides which queries are worst.",
     "examples": "Number of badly ranked queries to explain.",
     "texts": "Table with the columns id and text: texts of queries and titles of documents.",
 }

@@ -81,8 +81,8 @@ def load_folds(folder: str | Path, **options: Any) -> Iterator[Split]:
     ----------
     folder : str or path
         Holds folders ``Fold1``, ``Fold2`` and so on, each with the files ``train``, ``vali`` and
-        ``test``, such as ``train.txt`` or ``train.txt.gz``, or these three files themselves. That
-        one is missing is an error before any is read.
+        ``test``, such as ``train.txt`` or ``train.txt.gz``, or these three files themselves. If one
+        is missing, an error is raised before any is read.
     **options
         Options of :func:`~treerank.datasets.formats.read_ranking_data`.
 

@@ -131,14 +131,14 @@ def read_ranking_data(path: str | Path, **options: Any) -> RankingData:
 
 
 def read_batches(path: str | Path, *, batch_size: int | None = None, **options: Any) -> Batches:
-    """Return the rows of a file in batches, in the format that its name says.
+    """Return the rows of a file in batches; its suffix gives the format.
 
     Parameters
     ----------
     path : str or path
         File or folder to read, or the URL of one in an object store.
     batch_size : int, default=None
-        About how many rows a batch has; ``None`` is as many as have four million numbers.
+        About how many rows a batch has; ``None`` is as many as hold four million numbers.
     **options
         As in :func:`~treerank.datasets.letor.read_letor`, but for ``sparse`` and ``dtype``,
         and of :func:`~treerank.datasets.parquet.read_parquet`.

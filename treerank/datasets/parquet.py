@@ -78,12 +78,12 @@ def read_parquet(
     document : str, default=None
         Column of the ids of documents, of numbers, text or dates.
     drop : str or sequence of str, default=()
-        Columns that are no features.
+        Columns to ignore.
     comments : bool, default=False
         Whether to keep the columns ``comment`` and ``document``, if they are there.
     days_since : str or date, default=None
-        Makes features of columns of dates and times: the days since this date, with fractions;
-        missing ones are NaN. Times without a zone are taken for UTC. ``None`` refuses them.
+        Turns columns of dates and times into features: the days since this date, with fractions;
+        missing dates are NaN. Times without a zone are read as UTC. ``None`` refuses them.
     filesystem : file system of pyarrow or of fsspec, default=None
         File system that holds ``path``. ``None`` is the one that its URL names, or this machine.
 
@@ -98,8 +98,8 @@ def read_parquet(
     Raises
     ------
     ValueError
-        If there is no such column, if a column holds something else than it must, if a file of a
-        folder has other columns, or if a file is damaged or has no rows; names file and column.
+        If a column is missing or has the wrong type, if a file of a folder has other columns, or if
+        a file is damaged or has no rows. The error names the file and the column.
 
     Examples
     --------

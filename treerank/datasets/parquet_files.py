@@ -506,7 +506,7 @@ def _epoch(days_since: str | date) -> datetime:
 
 
 def _days(column: pa.ChunkedArray, epoch: datetime) -> pa.ChunkedArray:
-    """Return dates and times as days since an epoch; times without a zone are taken for UTC."""
+    """Return dates and times as days since an epoch; times without a zone are read as UTC."""
     zone = column.type.tz if types.is_timestamp(column.type) else None
     times = column.cast(pa.timestamp("us", zone), safe=False).cast(pa.int64())
     start = (epoch - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)

@@ -69,7 +69,7 @@ def read_trec_run(path: str | Path) -> TrecRun:
     for pair in zip(run.qid.tolist(), run.doc_ids.tolist(), strict=True):
         if pair in seen:
             query, document = map(quote, pair)
-            rule = f"a document must be once in the list of a query; got {document} twice"
+            rule = f"a document must occur once in the list of a query; got {document} twice"
             raise ValueError(f"{path}: {rule} in that of {query}.")
         seen.add(pair)
     return run

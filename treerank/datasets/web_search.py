@@ -120,7 +120,8 @@ def make_web_search(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Make data of the shape of MSLR-WEB30K: 136 features, five labels, queries of many sizes.
 
-    Columns come in rows of five, one per stream (body, anchor, title, url, whole page), as in MSLR:
+    Columns come in groups of five, one per stream (body, anchor, title, url, whole page), as in
+    MSLR:
 
     =========  ===========================================================================
     columns    what they hold

@@ -143,9 +143,9 @@ def _label(ax: Any, title: str, **labels: str) -> None:
         ax.spines[spine].set_visible(False)
 
 
-def _is_empty(ax: Any, shown: Any) -> bool:
-    """Return whether ``shown`` has no entries; if so, write "no values" into the Axes."""
-    if len(shown):
+def _is_empty(ax: Any, values: Any) -> bool:
+    """Return whether ``values`` has no entries; if so, write "no values" into the Axes."""
+    if len(values):
         return False
     ax.set(xticks=[], yticks=[])
     middle = {"transform": ax.transAxes, "ha": "center", "va": "center"}

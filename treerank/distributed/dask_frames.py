@@ -206,7 +206,7 @@ class _Fit:
             if future.status == "error":
                 raise _cause_of(future.exception())
             elif future.status in _BROKEN:
-                raise RuntimeError("The tasks of a fit must not be cancelled; somebody did so.")
+                raise RuntimeError("The tasks of a fit must not be cancelled; one was cancelled.")
             else:
                 has_failed(future)
 

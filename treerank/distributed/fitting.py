@@ -72,9 +72,9 @@ def fit(
     sample_weight, query_weight : str, default=None
         Columns of weights.
     document : str, default=None
-        Column of the ids of documents, which is no feature.
+        Column of the ids of documents, which is not a feature.
     drop : str or sequence of str, default=()
-        Further columns that are no features.
+        Further columns that are not features.
     n_workers : int, default=None
         Number of workers. None is all workers of a cluster of Dask, or as many tasks as a classic
         session of Spark runs at a time; with Spark Connect it must be given.
@@ -188,8 +188,8 @@ def _engine_of(name: str, frame: Any, here: str) -> Any:
         return spark_frames
     raise TypeError(
         f"{name} must be a data frame of Dask or of Spark; got {type(frame)}. "
-        f"ranker.{here} takes what one machine holds, dask.dataframe.from_dask_array arrays "
-        "of Dask."
+        f"For data in memory call ranker.{here}; dask.dataframe.from_dask_array makes a frame of "
+        "Dask arrays."
     )
 
 

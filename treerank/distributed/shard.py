@@ -26,9 +26,11 @@ from treerank.distributed.collective import Collective, LostWorkerError, collect
 from treerank.distributed.columns import FrameColumns
 from treerank.distributed.freed_memory import keeping_freed_memory
 from treerank.documents.columns import Columns, TableValues, text_columns
+from treerank.documents.copied_columns import warn_of_copied_columns
 from treerank.documents.eval_set import EvalSet
+from treerank.documents.features import check_features
+from treerank.documents.labels import check_labels
 from treerank.documents.queries import QueryGroups
-from treerank.documents.reading import check_documents
 from treerank.documents.rows import Rows
 from treerank.documents.training_set import training_set
 from treerank.feature_parts.registry import make_feature_part
@@ -201,7 +203,10 @@ def _read(
     if texts:  # in a partition that is not what its frame says
         raise ValueError(f"frame must hold features that are numbers; got text in {quote(texts)}.")
     X, y = features.to_native(), table[columns.label].to_native()
-    X, y = check_documents(reader, X, y, reset=True, some_unjudged=True, columns=feature_columns)
+    y = check_labels(y, some_unjudged=True)
+    X = check_features(reader, X, reset=True, columns=feature_columns)
+    y = check_labels(y, len(X), some_unjudged=True)
+    warn_of_copied_columns(reader, X, {"y": y})
     checked = {
         argument: check_weight(argument, table[column].to_numpy(), len(y))
         for argument, column in weights.items()

@@ -481,11 +481,53 @@ pyarrow.Table.from_pylist(X) is a data frame of them.
     """
     if isinstance(X, Mapping) and not issparse(X):  # the keys of some sparse matrices are cells
         kind, to_frame = "a dict", "pyarrow.table(X) is a data frame of its columns"
-    elif isinstance(X, list | tuple) and X and isinstance(X[0], Mapping):
+    elif are_records(X):
         kind, to_frame = "a list of dicts", "pyarrow.Table.from_pylist(X) is a data frame of them"
     else:
         return
     raise TypeError(f"X must be an array or a data frame; got {kind}. {to_frame}.")
+
+
+def are_records(X: Any) -> bool:
+    """Tell whether ``X`` is a list of dicts, by its first entry.
+
+    Examples
+    --------
+    >>> are_records([{"price": 9.5}]), are_records([[9.5]]), are_records([])
+    (True, False, False)
+    """
+    return isinstance(X, list | tuple) and len(X) > 0 and isinstance(X[0], Mapping)
+
+
+def frame_of_records(records: Sequence[Mapping[str, Any]], names: Iterable[str]) -> Any:
+    """Return dicts as a data frame with the columns of ``fit``, whose features are ``names``.
+
+    Refuses a dict without one of them.
+
+    Examples
+    --------
+    >>> frame_of_records([{"price": 9.5, "id": "a"}, {"price": None}], ["price"]).to_pydict()
+    {'price': [9.5, None]}
+    """
+    import pyarrow as pa
+
+    columns = dict[str, Any]()
+    for name in sources_of(names, records[0]):
+        for row, record in enumerate(records):
+            if name not in record:
+                raise ValueError(
+                    f"X must have every feature in each dict, None if missing; {name!r} is missing "
+                    f"in row {row}."
+                )
+        values = [None if is_missing(record[name]) else record[name] for record in records]
+        try:
+            columns[name] = pa.array(values)
+        except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+            raise TypeError(
+                f"Column {name!r} of X must hold numbers, text or lists of numbers, all of one "
+                f"kind; got {quote(values)}."
+            ) from error
+    return pa.table(columns)
 
 
 def text_columns(frame: nw.DataFrame[Any]) -> list[Any]:
@@ -574,16 +616,17 @@ def warn_of_names(X: Any) -> None:
         name = str(column.name).lower()
         if name in BEHAVIOR_NAMES:
             warn_user(
-                f"Column {column.name!r} of X is a feature, though its name says that it is known "
-                "only once a list was shown. Leave it out, or name it by the time that it counts, "
-                "as in clicks_last_month."
+                f"Column {column.name!r} of X is a feature, though its name suggests that it is "
+                "known only after a list was shown. Leave it out, or name it by the time that it "
+                "counts, as in clicks_last_month."
             )
         is_id, is_label = _is_id(column), name in LABEL_NAMES
         if is_id or is_label:
             kind = "an id" if is_id else "a label"
             warn_user(
-                f"Column {column.name!r} of X is a feature, though its name says that it is {kind}."
-                f" Leave it out, as in X.drop(columns={column.name!r}); predict may still get it."
+                f"Column {column.name!r} of X is a feature, though its name suggests that it is "
+                f"{kind}. Leave it out, as in X.drop(columns={column.name!r}); predict may still "
+                "get it."
             )
 
 

@@ -1,4 +1,4 @@
-"""Copied columns: a feature that equals the labels or the query ids, which has to be left out."""
+"""Copied columns: features that equal labels, query ids or weights, and have to be left out."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,33 +7,36 @@ import numpy as np
 
 from treerank.checks import quote, warn_user
 from treerank.documents.features import feature_names_of
-from treerank.documents.queries import QueryGroups
 
 #: With fewer rows, a column that equals the labels is no surprise.
 _MANY = 1000
 
 
-def warn_of_copied_columns(estimator: Any, X: Any, y: np.ndarray, qid: Any) -> None:
-    """Warn of each column of checked features that holds the labels or the query ids.
+def warn_of_copied_columns(estimator: Any, X: Any, by_row: Mapping[str, Any]) -> None:
+    """Warn of each column of checked features that equals what else ``fit`` is given by row.
 
-    ``estimator`` knows the names and the categories of the columns. In few rows, a column may be
-    equal by chance.
+    ``estimator`` knows the names and the categories of the columns. ``by_row`` maps the names of
+    arguments, such as ``y``, ``qid`` and weights, to their values; what has no entry per row is
+    skipped. In few rows, a column may be equal by chance.
     """
-    if len(y) < _MANY or not isinstance(X, np.ndarray):
+    if X.shape[0] < _MANY or not isinstance(X, np.ndarray):
         return
-    judged = ~np.isnan(y)
-    if judged.all():
-        _warn_of_copies(estimator, X, "y", y)
-    elif judged.sum() >= _MANY:  # an unjudged row may hold anything
-        _warn_of_copies(estimator, X[judged], "y", y[judged], "judged rows")
-    if qid is None or isinstance(qid, QueryGroups):  # groups have no ids
-        return
-    ids = np.asarray(qid)
-    if ids.shape != y.shape:  # which is refused later
-        return
-    if ids.dtype.kind in "iuf":
-        _warn_of_copies(estimator, X, "qid", ids)
-        return
+    for name, column in by_row.items():
+        values = np.asarray(column)
+        if values.shape != X.shape[:1]:  # None, groups without ids, and what is refused later
+            continue
+        if values.dtype.kind in "iuf":
+            is_known = ~np.isnan(values)
+            if is_known.all():
+                _warn_of_copies(estimator, X, name, values)
+            elif is_known.sum() >= _MANY:  # an unjudged row may hold anything
+                _warn_of_copies(estimator, X[is_known], name, values[is_known], "judged rows")
+        elif name == "qid":
+            _warn_of_copied_texts(estimator, X, values)
+
+
+def _warn_of_copied_texts(estimator, X, ids):
+    """Warn of each column of X whose categories are the query ids."""
     sample = slice(None, None, len(ids) // 100)
     for column, categories in estimator.columns_.categories.items():
         code_of = {category: code for code, category in enumerate(categories)}
@@ -43,25 +46,6 @@ def warn_of_copied_columns(estimator: Any, X: Any, y: np.ndarray, qid: Any) -> N
                 break
         else:
             _warn_of_copy(estimator, column, "qid")
-
-
-def warn_of_copies_by_row(estimator: Any, X: Any, by_row: Mapping[str, Any]) -> None:
-    """Warn of each column of X that equals an argument with an entry per row, such as weights.
-
-    ``by_row`` maps the names of the arguments to their values; None is skipped, and so is X of
-    fewer than 1000 rows.
-    """
-    if X.shape[0] < _MANY or not isinstance(X, np.ndarray):
-        return
-    for name, column in by_row.items():
-        values = np.asarray(column)
-        if values.shape != X.shape[:1] or values.dtype.kind not in "iuf":  # refused later, if wrong
-            continue
-        is_known = ~np.isnan(values)
-        if is_known.all():
-            _warn_of_copies(estimator, X, name, values)
-        elif is_known.sum() >= _MANY:
-            _warn_of_copies(estimator, X[is_known], name, values[is_known], "judged rows")
 
 
 def _warn_of_copies(estimator, X, name, values, rows="rows"):

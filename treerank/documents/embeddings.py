@@ -6,7 +6,7 @@ a column of each entry alike, and so does everything else that knows features by
 """
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import narwhals as nw
@@ -110,6 +110,22 @@ def sources_of(names: Iterable[str], columns: Iterable[Any]) -> list[str]:
     ]
 
 
+def features_of(name: str, names: Sequence[str]) -> list[str]:
+    """Return the features of ``names`` that a name stands for: itself, or an embedding's entries.
+
+    Examples
+    --------
+    >>> features_of("title", ["price", "title_0", "title_1"]), features_of("price", ["price"])
+    (['title_0', 'title_1'], ['price'])
+    """
+    entries = [feature for feature in names if _is_entry(feature, name)]
+    if name in names:
+        return [name]
+    if not entries or entries != [f"{name}_{index}" for index in range(len(entries))]:
+        raise ValueError(f"feature must be one of {quote([*names])}; got {quote(name)}.")
+    return entries
+
+
 def with_entries_of(frame: nw.DataFrame[Any], names: Iterable[str]) -> nw.DataFrame[Any]:
     """Return a frame in which embeddings are replaced by their entries, if ``names`` has these.
 
@@ -156,7 +172,7 @@ def _base_of(name: Any, columns: Collection[Any]) -> Any:
 
 def _is_entry(name: Any, base: str) -> bool:
     """Tell whether a name is an entry of the column ``base``, such as ``base_0``."""
-    if not isinstance(name, str) or not name.startswith(f"{base}_"):
+    if not isinstance(name, str) or not isinstance(base, str) or not name.startswith(f"{base}_"):
         return False
     number = name[len(base) + 1 :]
     return number.isdecimal() and number.isascii() and str(int(number)) == number

@@ -27,7 +27,7 @@ positions from 0.
     if position is None:
         return None
     positions = check_whole_positions(position, len(y))
-    refuse_where((y != 0) & (y != 1), y, "y must be a click, 0 or 1, where position is given")
+    refuse_where((y != 0) & (y != 1), y, "y must be a click, 0 or 1, if position is given")
     return positions
 
 

@@ -329,8 +329,8 @@ def warn_without_qid(qid: Any, n_documents: int) -> None:
     """Warn if ``qid`` is None for 1000 documents or more: it was probably forgotten."""
     if qid is None and n_documents >= MANY:
         warn_user(
-            f"qid is None, so all {n_documents} documents are taken for one query. Pass qid, the "
-            "query of each document; qid=np.zeros(len(y)) says that there is a single one."
+            f"qid is None, so all {n_documents} documents are treated as one query. Pass qid, the "
+            "query of each document; if there really is only one, pass qid=np.zeros(len(y))."
         )
 
 

@@ -106,18 +106,19 @@ class RankingData(Shown):
         by_time: ArrayLike | None = None,
         random_state: Seed = 0,
     ) -> "tuple[RankingData, ...]":
-        """Return whole queries in parts: to train on, to validate on and to test on.
+        """Split by query into a training set, a validation set and a test set.
 
         Parameters
         ----------
         valid, test : float or int, default=None
             Share of the queries in the validation set and in the test set, or their number.
-            ``None`` is no such part.
+            With ``None``, there is no such set.
         by_time : array-like of shape (n_documents,) or str, default=None
             Time of each document, as numbers, dates or texts of dates as ISO writes them, or the
-            name of a column of ``X``, which is then no feature. A query has its latest one. The
-            latest queries are the test set and those before them the validation set; queries of
-            the same time stay together. ``None`` draws queries.
+            name of a column of ``X``, which is then not a feature. The time of a query is the time
+            of its latest document. The latest queries are the test set, and the queries before them
+            are the validation set; queries of the same time stay together. ``None`` draws queries
+            at random.
         random_state : int, RandomState instance or None, default=0
             Seed of the draw.
 
@@ -168,7 +169,9 @@ class RankingData(Shown):
         return replace(self, X=frame.drop(by_time).to_native()), frame[by_time].to_numpy()
 
     def judged(self) -> "RankingData":
-        """Return the documents whose relevance is not NaN.
+        """Return the documents whose relevance is not NaN, also within a query.
+
+        A query without any of them is left out; of the others, the unjudged documents are.
 
         Examples
         --------

@@ -15,7 +15,6 @@ from typing import Any
 
 import narwhals as nw
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.sparse import issparse, vstack
 from sklearn.utils import Tags, get_tags
 from sklearn.utils.validation import check_is_fitted
@@ -24,7 +23,6 @@ from treerank.checks import naming, quote, refuse_other_order
 from treerank.documents.batched import BatchedMatrix
 from treerank.documents.canonical_order import row_hashes
 from treerank.documents.columns import Columns, as_frame
-from treerank.documents.copied_columns import warn_of_copied_columns
 from treerank.documents.embeddings import embedding_sizes, with_entries
 from treerank.documents.features import check_features, n_features_of
 from treerank.documents.ids import check_ids
@@ -126,42 +124,6 @@ def is_row(X: Any) -> bool:
     return isinstance(X, np.ndarray | list | tuple) and np.ndim(X) == 1 and len(X) > 0
 
 
-def check_documents(
-    estimator: Any,
-    X: Any,
-    y: ArrayLike,
-    *,
-    reset: bool,
-    earlier: Iterable[Columns] = (),
-    some_unjudged: bool = False,
-    columns: Columns | None = None,
-    qid: Any = None,
-) -> tuple[Any, np.ndarray]:
-    """Return features and labels for ``fit``.
-
-    Parameters
-    ----------
-    estimator : estimator
-        What is fitted; it gets the names and categories of the columns.
-    X, y, qid : array-like
-        Documents, labels and query ids. Columns of ``X`` that equal ``y`` or ``qid`` are warned of.
-    reset : bool
-        Whether the columns of an earlier fit are replaced.
-    earlier : iterable of Columns
-        Columns of models that are given to the estimator, see :meth:`Columns.of`.
-    some_unjudged : bool, default=False
-        Whether labels may be NaN.
-    columns : Columns, default=None
-        Columns of ``X``, where the categories of further rows are known.
-    """
-    labels = check_labels(y, some_unjudged=some_unjudged)
-    X = check_features(estimator, X, reset=reset, earlier=earlier, columns=columns)
-    labels = check_labels(labels, X.shape[0], some_unjudged=some_unjudged)
-    if reset:
-        warn_of_copied_columns(estimator, X, labels, qid)
-    return X, labels
-
-
 def take_columns(X: Any, **arguments: Any) -> tuple[Any, list[Any]]:
     """Return ``(X, values)``: a frame without the columns that arguments name, and their values.
 
@@ -192,13 +154,14 @@ def take_columns(X: Any, **arguments: Any) -> tuple[Any, list[Any]]:
     taken: dict[str, Any] = {}
     names: list[str] = []
     for name, values in arguments.items():
-        if name == "qid" and frame is None:
-            _refuse_names_of_no_columns(X, values)
-        elif name == "qid" and _are_names(frame, values):
+        if frame is None:
+            are_names = name == "qid" and isinstance(values, tuple) and _are_texts(values)
+            if are_names and len(values) != (X.shape[0] if hasattr(X, "shape") else len(X)):
+                raise ValueError(f"qid must name columns of X; got {quote(values)} and an array.")
+        elif name == "qid" and _are_names(values, frame.columns, len(frame)):
             taken[name] = _ids_of_columns(frame, values)
             names += values
-            continue
-        if frame is not None and isinstance(values, list) and values and len(values) < len(frame):
+        elif isinstance(values, list) and values and len(values) < len(frame):
             _refuse_list_of_names(frame.columns, name, values)
     named = {name: value for name, value in arguments.items() if isinstance(value, str)}
     if not named and not taken:
@@ -212,24 +175,20 @@ def take_columns(X: Any, **arguments: Any) -> tuple[Any, list[Any]]:
     return frame.drop(names).to_native(), [*(arguments | taken).values()]
 
 
-def _are_names(frame: Any, qid: Any) -> bool:
+def _are_texts(values: Sequence[Any]) -> bool:
+    """Tell whether a sequence holds texts, and nothing else."""
+    return len(values) > 0 and all(isinstance(value, str) for value in values)
+
+
+def _are_names(qid: Any, columns: list[str], n_rows: int) -> bool:
     """Tell whether ``qid`` is a tuple or list of names of columns of a data frame, not of ids."""
-    if not isinstance(qid, tuple | list) or not qid or not all(isinstance(q, str) for q in qid):
+    if not isinstance(qid, tuple | list) or not _are_texts(qid):
         return False
-    if frame is None:
-        return False
-    are_columns = [name in frame.columns for name in qid]
+    are_columns = [name in columns for name in qid]
     # Text that is as long as the frame is ids, unless it is a tuple of names of columns.
     if isinstance(qid, list):
-        return all(are_columns) and len(qid) != len(frame)
-    return any(are_columns) if len(qid) != len(frame) else all(are_columns)
-
-
-def _refuse_names_of_no_columns(X: Any, qid: Any) -> None:
-    """Refuse names of columns as query ids where X has no names of columns."""
-    are_texts = isinstance(qid, tuple) and qid and all(isinstance(name, str) for name in qid)
-    if are_texts and len(qid) != (X.shape[0] if hasattr(X, "shape") else len(X)):
-        raise ValueError(f"qid must name columns of X; got {quote(qid)} and an array.")
+        return all(are_columns) and len(qid) != n_rows
+    return any(are_columns) if len(qid) != n_rows else all(are_columns)
 
 
 def _ids_of_columns(frame: Any, names: Sequence[str]) -> np.ndarray:

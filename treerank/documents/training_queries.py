@@ -393,10 +393,11 @@ them (KFold, train_test_split), the score is too high: keep queries whole, as ..
     """
     if overlap.without_ids:
         warn_user(
-            "qid is None, so all rows are taken for one query, and fit took other rows for it, "
-            "without qid, too. If they are of several queries, pass qid, the query of each row, "
-            f"and keep queries whole, as {_WHOLE_QUERIES} do. If they are of a single one, the "
-            "ranker has trained on a part of it; qid=np.zeros(len(y)) in fit and here says so."
+            "qid is None, so all rows are treated as one query, of which fit had other rows, also "
+            "without qid. If the rows belong to several queries, pass qid, the query of each row, "
+            f"and keep queries whole, as {_WHOLE_QUERIES} do. If they belong to a single query, "
+            "the ranker was trained on a part of it; pass qid=np.zeros(len(y)) to fit and here to "
+            "say so."
         )
     if overlap.n_cut:
         counts = f"{overlap.n_cut} of {overlap.n_queries} queries"
@@ -405,7 +406,7 @@ them (KFold, train_test_split), the score is too high: keep queries whole, as ..
 
 def warn_of_seen_queries(
     overlap: QueryOverlap,
-    consequence: str = "values are too good",
+    consequence: str = "values are too high",
     instead: str = "Measure it",
 ) -> None:
     """Warn of test queries that a ranker was fitted to, with the same or with other documents.
@@ -418,7 +419,7 @@ def warn_of_seen_queries(
     >>> with warnings.catch_warnings(record=True, action="always") as caught:
     ...     warn_of_seen_queries(QueryOverlap(20, 15, 0))
     >>> print(caught[0].message)
-    The ranker was fitted to 15 of the 20 queries, so its values are too good. Measure it on \
+    The ranker was fitted to 15 of the 20 queries, so its values are too high. Measure it on \
 queries that it has not seen.
     """
     if overlap.n_same:

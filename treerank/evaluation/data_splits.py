@@ -172,7 +172,7 @@ def _check_data(data, human_labels, clusters):
     """Return ``(data, human, has_ids, codes)`` of one data set and the arguments of ``compare``.
 
     ``data`` is RankingData with labels, one or several, and query ids as arrays of equal length.
-    ``human`` are people's labels, or None. ``has_ids`` tells whether query ids were kept: ids of
+    ``human`` are human labels, or None. ``has_ids`` tells whether query ids were kept: ids of
     mixed types become numbers. ``codes`` are numbers of the documents' clusters, or None.
     """
     X, y, qid = data
@@ -288,7 +288,7 @@ def _index_pairs(data, human, clusters, cv, random_state):
     """Return a list of tuples (training rows, test rows), one for each split.
 
     ``cv`` is a number of folds, 5 if None, a splitter or the pairs themselves. Rows are masks or
-    row numbers; negative numbers are refused. ``human`` are people's labels, or None. A number of
+    row numbers; negative numbers are refused. ``human`` are human labels, or None. A number of
     folds has equally many judged queries in each fold. Splitters, except by time, and folds keep
     ``clusters`` whole, if there are any.
     """
@@ -356,8 +356,8 @@ def _folds_of_judged(codes, judged_rows, is_judged, clusters, folds):
     fold = np.full(units.max() + 1, -1)
     for number, (_, test) in enumerate(folds.split(rows, qid=codes[rows], groups=units[rows])):
         fold[units[rows[test]]] = number
-    others = np.flatnonzero(fold < 0)
-    fold[others] = np.arange(len(others)) % folds.n_splits
+    unjudged_units = np.flatnonzero(fold < 0)
+    fold[unjudged_units] = np.arange(len(unjudged_units)) % folds.n_splits
     fold_of_row = fold[units]
     return [
         (np.flatnonzero(fold_of_row != number), np.flatnonzero(fold_of_row == number))

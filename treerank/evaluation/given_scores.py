@@ -64,7 +64,7 @@ def compare_scores(
     Parameters
     ----------
     scores : dict from str to array-like of shape (n_documents,)
-        Scores by name of the ranker; higher is better. Equal scores count by the mean over their
+        Scores by name of the ranker; higher is better. Tied scores are averaged over their
         orders.
     y : array-like of shape (n_documents,), or several labels
         Relevance; NaN is not judged. Several labels are an array of shape (n_documents, n_labels)

@@ -112,7 +112,7 @@ def check_label_weights(
     rule = "label_weights must be None"
     if human:
         raise ValueError(
-            f"{rule} where human_labels are given, since metrics then estimate those of people's "
+            f"{rule} if human_labels are given, since metrics are then estimates under human "
             f"labels alone; got {quote(label_weights)}. What a ranker learns from is its own "
             "setting: y={'llm': y_llm, 'human': y_human} with TreeDirectRanker(label_weights="
             "{'llm': 0, 'human': 1})."
@@ -131,7 +131,7 @@ def judged_labels_share(y: np.ndarray, scores: np.ndarray, qid: Any, depth: int)
 
 
 def labels_of_people(human_labels: Any, data: Any) -> Any:
-    """Return people's labels: of data of the same documents, as of the same runs, their labels.
+    """Return human labels: of data of the same documents, as of the same runs, their labels.
 
     Others are returned unchanged. Refuses data of other queries than ``data``, which are
     ``(X, y, qid)`` or RankingData, of other documents where both know their ids, and judgments that
@@ -183,7 +183,7 @@ class HumanLabels:
 
     @classmethod
     def of(cls, human_labels: Any, y: np.ndarray) -> "HumanLabels | None":
-        """Return people's labels, given beside ``y`` or as the name of one of its two labels.
+        """Return human labels, given beside ``y`` or as the name of one of its two labels.
 
         None for None.
         """
@@ -207,7 +207,7 @@ class HumanLabels:
         check_choice("human_labels", human_labels, names)
         if len(names) != 2:
             raise ValueError(
-                f"y must have two labels, people's and the LLM's, where human_labels is given; got "
+                f"y must have two labels, a human one and the LLM's, if human_labels is given; got "
                 f"{[*names]}."
             )
         return cls(y[human_labels], human_labels)
@@ -236,9 +236,9 @@ def check_defined(
     metrics: Mapping[str, Metric | FunctionMetric],
     tested: Sequence[tuple[HumanLabels, RankingData]],
 ) -> None:
-    """Refuse metrics that people's labels define for too few tested queries.
+    """Refuse metrics that human labels define for too few tested queries.
 
-    ``tested`` are tuples of people's labels of a test set, and this test set. Labels alone decide
+    ``tested`` are tuples of human labels of a test set, and this test set. Labels alone decide
     in which queries a metric is defined, so this is known before any fit. Values of a user's
     function may depend on the scores, and are not checked.
     """
@@ -250,16 +250,16 @@ def check_defined(
         if n_defined < FEWEST:
             raise ValueError(
                 f"{spelled('human_labels')} must define {name!r} for at least {FEWEST} tested "
-                f"queries, whose intervals can be trusted; got {n_defined}, since the other "
-                "queries that people have judged have nothing to find. Let people judge more "
+                f"queries, so that intervals can be trusted; got {n_defined}, since it is "
+                "undefined for the other queries that people have judged. Let people judge more "
                 "queries, drawn at random, or take another metric or threshold."
             )
         if not any(
             len(_defined_queries(metric, human.without(test.y), test.qid)) for human, test in tested
         ):
             raise ValueError(
-                f"y must define {name!r} for some tested query; got labels of the LLM by which no "
-                "query has anything to find."
+                f"y must define {name!r} for some tested query; by the LLM's labels, it is "
+                "undefined for every query."
             )
 
 

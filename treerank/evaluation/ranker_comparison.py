@@ -41,7 +41,7 @@ TestName = Literal["corrected_t", "randomization"]
 
 @dataclass(frozen=True, eq=False)
 class ByPeople:
-    """Metric values by people's labels, beside values by an LLM's.
+    """Metric values under human labels, beside values under an LLM's.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ class ByPeople:
     judged : ndarray of bool of shape (n_queries,)
         Whether people have judged documents of the query.
     fitted_to_both : bool, default=False
-        Whether people's labels are one of two labels of ``y``, to which rankers are fitted.
+        Whether the human labels are one of two labels of ``y``, to which rankers are fitted.
     """
 
     values: dict[str, np.ndarray]
@@ -87,8 +87,10 @@ class Outcome:
         Whether fits of the ranker depend on labels.
     seen : QueryOverlap or None
         How many test queries a ranker that was fitted before was trained on, if it remembers.
+    has_labels : ndarray of bool of shape (n_queries,) or None
+        Whether some document of the query has a label; None is all.
     by_people : ByPeople or None
-        Values by people's labels, where ``values`` are by an LLM's.
+        Values under human labels, where ``values`` are under an LLM's.
     clusters : ndarray of int of shape (n_queries,) or None
         Cluster of each query; None if queries are independent.
     has_cut_clusters : bool
@@ -108,6 +110,7 @@ class Outcome:
     learns: bool = True
     seen: QueryOverlap | None = None
     by_people: ByPeople | None = None
+    has_labels: np.ndarray | None = None
     clusters: np.ndarray | None = None
     has_cut_clusters: bool = False
 
@@ -191,7 +194,7 @@ class Comparison(RenamedMembers, Shown):
         """Columns with one entry per ranker, split, query and metric, for a data frame.
 
         They are "ranker", "split", "query", "metric" and "value". With labels by people, "value" is
-        by the LLM's labels, and a further column, "human", by people's.
+        under the LLM's labels, and a further column, "human", under human labels.
         """
         cells = [(o, metric) for o in self.outcomes.values() for metric in self.metrics]
         sizes = [len(o.queries) for o, _ in cells]
@@ -247,6 +250,15 @@ class Comparison(RenamedMembers, Shown):
         names = {o.ranker for o in self.outcomes.values() if not o.learns}
         return tuple(name for name in self.fitted_before if name in names)
 
+    @property
+    def has_labels(self) -> np.ndarray:
+        """Whether each query, in ascending order of ids, has a document with a label."""
+        masks = self._by_query(
+            lambda outcome: 1.0 if outcome.has_labels is None else outcome.has_labels
+        )
+        labeled: np.ndarray = np.nansum(masks, axis=1) > 0
+        return labeled
+
     @cached_property
     def has_human_labels(self) -> bool:
         """Whether all queries have labels by an LLM, and some also by people."""
@@ -256,7 +268,7 @@ class Comparison(RenamedMembers, Shown):
     def clusters(self) -> np.ndarray | None:
         """Number of the cluster of each query, in the order of :meth:`by_query`.
 
-        None if queries are taken for independent.
+        None if queries are assumed to be independent.
         """
         if not any(outcome.clusters is not None for outcome in self.outcomes.values()):
             return None
@@ -300,7 +312,7 @@ class Comparison(RenamedMembers, Shown):
         name = self._name_of(metric)
         return self._by_query(lambda outcome: outcome.values[name])
 
-    def _by_query(self, values_of: Callable[[Outcome], np.ndarray]) -> np.ndarray:
+    def _by_query(self, values_of: Callable[[Outcome], np.ndarray | float]) -> np.ndarray:
         """Return values of outcomes of shape (n_queries, n_rankers), averaged over splits.
 
         ``values_of(outcome)`` returns the values of its queries. Queries are in ascending order of
@@ -318,11 +330,11 @@ class Comparison(RenamedMembers, Shown):
     def prediction_powered(
         self, metric: Any, first: str, second: str | None = None, *, level: float = LEVEL
     ) -> PredictionPowered:
-        """Estimate a metric, or a difference, by people's labels of some queries.
+        """Estimate a metric, or a difference, under human labels of some queries.
 
         All queries have the labels of an LLM, whose errors are measured where people judged, too;
         see :func:`treerank.statistics.prediction_powered_mean`. :func:`treerank.compare` takes
-        people's labels as ``human_labels``.
+        human labels as ``human_labels``.
 
         Parameters
         ----------
@@ -338,7 +350,7 @@ class Comparison(RenamedMembers, Shown):
         if not self.has_human_labels:
             raise ValueError(
                 "human_labels must be given to compare, or to compare_scores, for estimates by "
-                "people's labels; got none."
+                "human labels; got none."
             )
         name = self._name_of(metric)
         names = [first] if second is None else [first, second]
@@ -557,7 +569,7 @@ class Comparison(RenamedMembers, Shown):
         """Refuse a test other than None, where there are labels by people and by an LLM."""
         if test is not None:
             raise ValueError(
-                f"test must be None where human_labels are given; got {test!r}. Differences are "
+                f"test must be None if human_labels are given; got {test!r}. Differences are "
                 "then tested by both kinds of labels."
             )
 
@@ -609,7 +621,7 @@ class Comparison(RenamedMembers, Shown):
 
 
 def _of_people(outcome: Outcome) -> ByPeople:
-    """Return the values by people's labels of an outcome, which must have them."""
+    """Return the values under human labels of an outcome, which must have them."""
     assert outcome.by_people is not None
     return outcome.by_people
 

@@ -287,7 +287,7 @@ class Scoring:
     ) -> Outcome:
         """Return the metric values of a ranker's scores on a test set, as an :class:`Outcome`.
 
-        ``ranker`` and ``split`` are names, and ``human`` people's labels of the test set, by which
+        ``ranker`` and ``split`` are names, and ``human`` human labels of the test set, by which
         values are computed, too. Queries without any label by people or the LLM are then left out.
         ``clusters`` are those of the test set. ``further`` are other fields of the outcome.
         """
@@ -317,6 +317,7 @@ class Scoring:
             judged=min(judged, self._judged(y, scores, qid)),
             watched=fitted.watched,
             by_people=by_people,
+            has_labels=_of_queries_with(are_judged(as_passed(y)), qid)[1],
             **further,
         )
 
@@ -541,7 +542,7 @@ def _check_columns(split, rankers):
 
 
 def _check_human_labels(splits, metrics):
-    """Refuse metrics that people's labels define for too few tested queries."""
+    """Refuse metrics that human labels define for too few tested queries."""
     tested = [(split.human, split.split().test) for split in splits if split.human is not None]
     if tested:
         check_defined(metrics, tested)
@@ -579,18 +580,18 @@ def _warn_of_seen(comparison):
         if seen.n_same:
             warn_user(
                 f"rankers[{name!r}] was fitted to {seen.n_same} of the {total} test queries, so "
-                f"its values are too good. Compare on queries that no ranker has seen{anew}."
+                f"its values are too high. Compare on queries that no ranker has seen{anew}."
             )
         if seen.n_shared:
             warn_user(
                 f"rankers[{name!r}] was fitted to {partly_seen(seen.n_shared, total)}, so its "
-                f"values are too good, {UNLESS_LATER}. Compare on queries that no ranker has "
+                f"values are too high, {UNLESS_LATER}. Compare on queries that no ranker has "
                 f"seen{anew}."
             )
         if seen.n_with_others:
             warn_user(
                 f"rankers[{name!r}] was fitted to {seen.n_with_others} of the {total} test queries "
-                f"with other documents. {cut_or_not('its values are too good')}"
+                f"with other documents. {cut_or_not('its values are too high')}"
             )
 
 
@@ -608,8 +609,8 @@ def warn_of_weak_labels(comparison: Comparison) -> None:
     ]
     if weak:
         warn_user(
-            "The LLM's labels add almost nothing where their correlation with people's is below "
-            f"{WEAK}: {', '.join(weak)}. Let people judge more, or mend the judge."
+            "The LLM's labels add almost nothing where their correlation with human labels is "
+            f"below {WEAK}: {', '.join(weak)}. Let people judge more, or improve the LLM judge."
         )
     fewest = min(
         (estimate for _, estimate in estimates), key=lambda estimate: estimate.n_human, default=None

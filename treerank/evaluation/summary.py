@@ -33,7 +33,7 @@ from treerank.statistics.resampled import (
 
 #: Level of the intervals that a summary names.
 LEVEL = 0.95
-#: A table counts the queries with something to find where they are a smaller share.
+#: A table counts the queries with a defined metric if their share is smaller than this.
 _MOST = 0.9
 
 
@@ -360,7 +360,7 @@ def means_and_errors(comparison: Any, metric: str) -> Any:
 
 
 def _means_and_errors_by_people(comparison, metric):
-    """Return ``(means, errors)`` by people's labels.
+    """Return ``(means, errors)`` under human labels.
 
     NaN for rankers without results for all splits.
     """
@@ -464,15 +464,18 @@ def _errors_note(comparison):
         of_clusters = f" of {len(np.unique(comparison.clusters)):,} clusters"
         over = "over clusters of queries"
     n_queries, n_defined = len(has_value), np.count_nonzero(has_value)
-    few = n_defined < _MOST * n_queries
-    counted = f", of which {n_defined} have something to find" if few else ""
+    n_judged = np.count_nonzero(comparison.has_labels)
+    parts = [] if n_judged == n_queries else [f"{n_judged} are judged"]
+    found = f"{n_defined} have a defined metric" if n_defined < _MOST * n_judged else ""
     by_metric = {
         metric: np.count_nonzero(~np.isnan(comparison.by_query(metric)).all(axis=1))
         for metric in comparison.metrics
     }
     if len({*by_metric.values()}) > 1:  # columns are means over different queries
         texts = [f"{n} by {metric}" for metric, n in by_metric.items()]
-        counted = f", of which {_listed(texts)} have something to find"
+        found = f"{_listed(texts)} have a defined metric"
+    parts += [found] if found else []
+    counted = f", of which {', and '.join(parts)}" if parts else ""
     over_queries = f"the standard error {over}"
     if n_splits == 1:
         return f"One test set, {n_queries} queries{of_clusters}{counted}; ± is {over_queries}."
@@ -515,15 +518,15 @@ def _human_notes(comparison):
     condition = ", given the models" if n_splits > 1 else ""
     yield (
         f"{sets}, {n_queries:,} queries judged by the LLM and {n_human:,} of them by people; "
-        "values are estimates by people's labels, which the LLM's make more precise "
+        "values are estimates under human labels, made more precise by the LLM's labels "
         f"(prediction-powered inference); ± is their standard error{condition}."
     )
     yield (
         "Effective queries: as many judged by people alone would be as precise. Correlation: of "
-        f"the values by people's labels and by the LLM's; below {WEAK} the LLM adds almost nothing."
+        f"values under human labels and under the LLM's; below {WEAK} the LLM adds almost nothing."
     )
     yield (
-        "Not checked: people's queries must be drawn at random from all, and the judge must not "
+        "Not checked: the human-judged queries must be drawn at random, and the LLM must not "
         "have been tuned on them."
     )
 
@@ -550,17 +553,17 @@ def _fit_notes(comparison):
         seen = comparison.seen(name)
         if seen.n_same:
             yield (
-                f"{name} was fitted to {seen.n_same} of the test queries: its values are too good."
+                f"{name} was fitted to {seen.n_same} of the test queries: its values are too high."
             )
         if seen.n_shared:
             yield (
                 f"{name} was fitted to some documents of {seen.n_shared} of the test queries, "
-                f"perhaps with other labels: its values are too good, {UNLESS_LATER}."
+                f"perhaps with other labels: its values are too high, {UNLESS_LATER}."
             )
         if seen.n_with_others:
             yield (
                 f"{name} was fitted to {seen.n_with_others} of the test queries with other "
-                "documents: its values are too good if a split of rows cut them, not if searches "
+                "documents: its values are too high if a split of rows cut them, not if searches "
                 "came back later."
             )
     unknown = {o.ranker for o in outcomes if o.fitted_before and o.seen is None}
@@ -581,7 +584,7 @@ def _fit_notes(comparison):
 def _labels_of_fits(comparison):
     """Return which labels rankers were fitted to, where there are labels by people."""
     if any(o.by_people and o.by_people.fitted_to_both for o in comparison.outcomes.values()):
-        return "the LLM's and people's labels, weighted by each one's label_weights"
+        return "the LLM's and the human labels, weighted by each one's label_weights"
     return "the LLM's labels"
 
 

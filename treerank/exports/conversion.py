@@ -15,6 +15,8 @@ from treerank.feature_parts.linear_component import LinearComponent
 from treerank.forests.building import with_constant_tree, without_empty_sets
 from treerank.forests.forest import Forest
 
+#: Advice on models of several kinds of components.
+TREES_ALONE = " Trees alone can go there: fit them without other parts."
 _MOST_CODES = 2**16
 _NAMES = {"trees": "trees", "linear": "a linear model", "network": "a network"}
 
@@ -172,8 +174,8 @@ def converted(
     target = format_named(name)
     if log_odds is not None and not target.has_relevance:
         raise ValueError(
-            f"format {name!r} has no words for relevance, which 'c', 'javascript', 'onnx' and "
-            "'python' have. threshold_for of the ranker gives a score that every program can "
+            f"format {name!r} cannot express the probability of relevance; 'c', 'javascript', "
+            "'onnx' and 'python' can. ranker.threshold_for() gives a score that every program can "
             "compare with."
         )
     components = _components_for(name, target, components)
@@ -221,7 +223,7 @@ def _components_for(name: str, target: ExportFormat, components: Components) -> 
     alternatives = [repr(other) for other in FORMATS if _says(other, kinds)]
     listed = " and ".join(filter(None, [", ".join(alternatives[:-1]), alternatives[-1]]))
     named = " and ".join(_NAMES[kind] for kind in kinds)
-    advice = " Trees alone can go there: fit them without other parts." if len(kinds) > 1 else ""
+    advice = TREES_ALONE if len(kinds) > 1 else ""
     raise ValueError(f"format {name!r} has no words for {named}, which {listed} have.{advice}")
 
 

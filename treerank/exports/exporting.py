@@ -5,7 +5,9 @@ documents of ``check`` are scored in its way before the file is written, and a m
 score differently is refused, with the reason.
 """
 
-from collections.abc import Collection
+from collections import Counter
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,15 +16,21 @@ import numpy as np
 from scipy.sparse import issparse
 
 from treerank.checks import check_choice, check_sequence, naming, quote, warn_user
-from treerank.documents.columns import Columns
-from treerank.documents.embeddings import with_entries
+from treerank.documents.columns import Columns, as_frame
+from treerank.documents.embeddings import sources_of, with_entries
 from treerank.documents.eval_set import unpacked
 from treerank.documents.features import check_matrix, n_features_of, shown_names
 from treerank.documents.labels import check_labels
 from treerank.documents.queries import QueryGroups
 from treerank.documents.reading import accepted_by, read_documents
 from treerank.documents.rows import Rows
-from treerank.exports.conversion import Conversion, ForestConversion, converted, has_words
+from treerank.exports.conversion import (
+    TREES_ALONE,
+    Conversion,
+    ForestConversion,
+    converted,
+    has_words,
+)
 from treerank.exports.feature_names import check_unicode
 from treerank.exports.formats import (
     FORMATS,
@@ -36,8 +44,9 @@ from treerank.exports.hybrid import (
     HYBRID_FORMATS,
     HybridConversion,
     can_weigh,
+    depths_of,
     hybrid_conversion,
-    longest_list,
+    warn_of_retrievers,
 )
 from treerank.exports.report import (
     NEAR_TIE,
@@ -63,6 +72,7 @@ from treerank.metrics.base import Metric
 from treerank.metrics.registry import FunctionMetric
 from treerank.parameters import Finite, check_arguments
 from treerank.rankers.calibration import RelevanceScale
+from treerank.rankers.column_ranker import ColumnRanker
 from treerank.rankers.ranker import Ranker
 from treerank.rankers.scoring import metric_of, scores_of
 from treerank.spelling import spelled
@@ -95,20 +105,20 @@ def export(
     format : str
         Name of the format, see :data:`treerank.exports.formats.FORMATS`; or "opensearch-hybrid" or
         "elasticsearch-linear", which take the weights of a linear model over retrievers. Their
-        ``check`` is what :func:`treerank.read_runs` returned.
+        ``check`` must be the result of :func:`treerank.read_runs`.
     version : str, default=None
         Version of the program, such as "2.18" of "opensearch"; None is the newest one. Formats
         "opensearch", "solr" and "elasticsearch-plugin" differ in what missing values become, see
         :data:`treerank.exports.formats.VERSIONS`. The report names the format of the version.
     check : (X, y, qid), (X, y) or X, default=None
-        Documents that the other program must rank as the ranker does, in memory; what a reader of
-        files returned will do. Without qid they are one query. Formats whose program scores some
+        Documents in memory that the other program must rank as the ranker does; the result of a
+        file reader will do. Without qid, they are one query. Formats whose program scores some
         documents differently need them.
     allow : one or several of {"missing", "rounding", "order", "unchecked"}, default=()
         Differences that are warned of instead of refused: documents with missing values, values
         that are rounded over a threshold, pairs of documents that change their order since sums
         are rounded, and a model that was not checked. Pairs whose scores differ by at most a
-        millionth of their range are no such pairs; the report counts them in ``n_near_ties``.
+        millionth of their range are not refused; the report counts them in ``n_near_ties``.
     name : str, default=None
         Name of the model in a search engine. Then the file is the whole body of the request that
         uploads it, and ``upload`` of the report says where it goes. Of "elasticsearch", the queries
@@ -117,11 +127,11 @@ def export(
         ``treerank_score`` does without one, so that several models link into one program. In "sql",
         it is the table of the documents, "documents" by default; a dot follows its schema.
     feature_set : str, default=None
-        Name of the feature set, or feature store in Solr, if it is not the name of the model: a new
-        model of each night uses the set that the engine has.
+        Name of the feature set, or feature store in Solr, if it is not the name of the model. This
+        way each night's new model can use the feature set that the engine already has.
     relevance : float, default=None
-        Label of which ``ranker.predict_relevance(X, at_least=relevance)`` tells the probability.
-        Then the export also computes it: "c" has a function ``treerank_relevance`` of
+        Label for the probability of relevance, ``ranker.predict_relevance(X, at_least=relevance)``,
+        which the export then also computes: "c" has a function ``treerank_relevance`` of
         a score, "python" and "javascript" a function ``relevance``, and "onnx" an output
         ``relevance`` beside ``scores``. Other formats cannot express it, and these cannot express
         isotonic fits; every program can compare a score with ``ranker.threshold_for()``.
@@ -182,7 +192,8 @@ def export(
     levels = ranker.columns_.categories
     components = ranker.components()
     default = TABLE if format_named(format).has_table else NAME
-    conversion = converted(format, components, names, X, log_odds, levels, name or default)
+    with _advising(ranker):
+        conversion = converted(format, components, names, X, log_odds, levels, name or default)
     content = conversion.content()
     report, obstacles = _compared(format, conversion, content, documents)
     _refuse_or_warn(format, obstacles, allow)
@@ -191,6 +202,7 @@ def export(
         warn_user(f"The file has drafts of the features. {negative_values(n_negative)}")
     report = replace(report, renamed=conversion.renamed, n_negative=n_negative)
     report = replace(report, categories={names[j]: levels[j] for j in sorted(levels)})
+    report = replace(report, embeddings={} if check is None else _embeddings(check, names))
     if name is not None and format in UPLOADS:
         content = request_of(format, content, names, name, feature_set or name)
         report = replace(report, upload=UPLOADS[format].model.format(name=feature_set or name))
@@ -203,8 +215,8 @@ def formats_for(ranker: Any, X: Any = None) -> list[str]:
     """Return the names of the formats that can hold a ranker, also before it is fitted.
 
     Most formats hold trees alone: no linear model or network beside them, and no splits by
-    category. So ask before a long fit where it can go. ``check`` of :func:`export` reports
-    documents whose scores a program computes otherwise.
+    category. So find out before a long fit which formats are possible. ``check`` of :func:`export`
+    reports documents for which a program computes other scores.
 
     Parameters
     ----------
@@ -270,7 +282,20 @@ without other parts.
     if format in HYBRID_FORMATS:
         hybrid_conversion(format, components, names)
     else:
-        converted(format, components, names, levels=levels).content()
+        with _advising(ranker):
+            converted(format, components, names, levels=levels).content()
+
+
+@contextmanager
+def _advising(ranker: Any) -> Iterator[None]:
+    """Within the block, let errors advise what is possible for a ranker by a column."""
+    try:
+        yield
+    except ValueError as error:
+        if not isinstance(ranker, ColumnRanker):
+            raise
+        advice = f" To rank by column {ranker.column!r} there, sort by the field itself."
+        raise ValueError(str(error).replace(TREES_ALONE, advice)) from error
 
 
 class _NoComponentsError(ValueError):
@@ -289,6 +314,7 @@ def _model_of(ranker: Any, X: Any) -> tuple[Components, list[str], dict[int, lis
         names, columns = shown_names(ranker), ranker.columns_
     else:
         refuse_other_rankers(ranker)
+        X = ranker.own_column(X) if X is not None and isinstance(ranker, ColumnRanker) else X
         names, columns = (["f0", "f1"], Columns()) if X is None else _columns_of(X)
     documents = Rows(np.empty((0, len(names))), columns=columns)
     check_unicode(names)
@@ -366,7 +392,8 @@ def _compared_hybrid(
             f"another way than the columns of the linear model: fit it to read_runs(runs, "
             f"judgments, engine={engine!r}).normalized()"
         )
-    return report, obstacles, conversion.content(longest_list(retrieved, groups))
+    warn_of_retrievers(format, retrieved, groups)
+    return report, obstacles, conversion.content(max(depths_of(retrieved, groups).values()))
 
 
 class _Documents(NamedTuple):
@@ -400,6 +427,16 @@ def _parts(check: Any) -> tuple[Any, ...]:
     if len(parts) not in (1, 2, 3):
         raise ValueError(f"check must be X, (X, y) or (X, y, qid); got {len(parts)} parts.")
     return parts
+
+
+def _embeddings(check: Any, names: list[str]) -> dict[str, int]:
+    """Return the number of entries of each column of ``check`` that holds embeddings."""
+    X = _parts(check)[0]
+    frame: Any = None if issparse(X) else as_frame(X)
+    if frame is None:
+        return {}
+    sources = [sources_of([name], frame.columns)[0] for name in names]
+    return dict(Counter(s for name, s in zip(names, sources, strict=True) if name != s))
 
 
 def _documents(ranker: Any, check: Any) -> _Documents:

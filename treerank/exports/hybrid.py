@@ -19,7 +19,7 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
-from treerank.checks import quote
+from treerank.checks import quote, warn_user
 from treerank.documents.columns import as_frame
 from treerank.documents.queries import QueryGroups
 from treerank.feature_parts.components import Components
@@ -52,13 +52,13 @@ def _opensearch_body(weights: dict[str, float], n_hits: int) -> _Words:
 
 
 def _elasticsearch_body(weights: dict[str, float], n_hits: int) -> _Words:
-    """Return a search by a linear retriever, with a placeholder for the query of each retriever.
+    """Return a search by a linear retriever, with a placeholder for each of its retrievers.
 
     ``n_hits`` is the number of hits of each retriever.
     """
     retrievers = [
         {
-            "retriever": {"standard": {"query": {"QUERY_OF": name}}},
+            "retriever": {"RETRIEVER_OF": name},
             "weight": weight,
             "normalizer": "minmax",
         }
@@ -97,6 +97,8 @@ class HybridFormat:
         ``combine(columns, weights)`` returns the scores of the engine for normalized columns.
     upload : str
         HTTP method and path of the request, with ``{name}`` for the name.
+    reranker : str
+        What to do with the scores of a cross-encoder.
     most_retrievers : int or None
         Largest number of retrievers of a hybrid query.
     """
@@ -109,16 +111,27 @@ class HybridFormat:
     combine: Callable[[list[np.ndarray], list[float]], np.ndarray]
     #: Verb and path of the request.
     upload: str
+    #: What to do with the scores of a cross-encoder, which reranks what others have found.
+    reranker: str
     #: Number of retrievers that a hybrid query may have.
     most_retrievers: int | None = None
 
 
 HYBRID_FORMATS = {
     "elasticsearch-linear": HybridFormat(
-        "elasticsearch", _elasticsearch_body, _weighted_sum, "POST {name}/_search"
+        "elasticsearch",
+        _elasticsearch_body,
+        _weighted_sum,
+        "POST {name}/_search",
+        "write a text_similarity_reranker over the other retrievers for its RETRIEVER_OF",
     ),
     "opensearch-hybrid": HybridFormat(
-        "opensearch", _opensearch_body, _weighted_mean, "PUT _search/pipeline/{name}", 5
+        "opensearch",
+        _opensearch_body,
+        _weighted_mean,
+        "PUT _search/pipeline/{name}",
+        "leave it out of the runs, since OpenSearch can weigh queries alone",
+        5,
     ),
 }
 
@@ -165,7 +178,7 @@ class HybridConversion:
         lacking = [name for name in self.retrievers if frame is None or name not in frame.columns]
         if lacking:
             raise ValueError(
-                "check must be what read_runs returned, a data frame with the scores of each "
+                "check must be the result of read_runs, a data frame with the scores of each "
                 f"retriever before their normalization; got no column {quote(lacking[0])}."
             )
         scores: dict[str, np.ndarray] = {}
@@ -244,13 +257,42 @@ def can_weigh(format: str, components: Components, names: list[str]) -> bool:
     return True
 
 
-def longest_list(retrieved: dict[str, np.ndarray], groups: QueryGroups) -> int:
-    """Return the largest number of hits of any retriever for a query; NaN is no hit.
+def depths_of(retrieved: dict[str, np.ndarray], groups: QueryGroups) -> dict[str, int]:
+    """Return the largest number of hits for a query, by retriever; NaN is no hit.
 
     Examples
     --------
-    >>> longest_list({"bm25": np.array([2.0, np.nan, 1.0])}, QueryGroups.from_qid([7, 7, 7]))
-    2
+    >>> depths_of({"bm25": np.array([2.0, np.nan, 1.0])}, QueryGroups.from_qid([7, 7, 7]))
+    {'bm25': 2}
     """
-    counts = [np.bincount(groups.codes, ~np.isnan(scores)) for scores in retrieved.values()]
-    return int(np.max(counts, initial=1))
+    return {
+        name: int(np.bincount(groups.codes, ~np.isnan(scores)).max(initial=1))
+        for name, scores in retrieved.items()
+    }
+
+
+def warn_of_retrievers(format: str, retrieved: dict[str, np.ndarray], groups: QueryGroups) -> None:
+    """Warn of lists that an engine will not make: of unequal depth, and those of a cross-encoder.
+
+    A retriever that found nothing that the others have not, while they did, reranks what they have
+    found, and so does one that holds all that they have found.
+    """
+    target, depths = HYBRID_FORMATS[format], depths_of(retrieved, groups)
+    if len({*depths.values()}) > 1:
+        listed = ", ".join(f"{depth} of {name!r}" for name, depth in depths.items())
+        warn_user(
+            f"Retrievers have lists of unequal depth in check, up to {listed}. The engine takes "
+            "equally many hits of each, and normalizes by the lowest of them, so its scores will "
+            "be others. Log lists of one depth, and search as deep."
+        )
+    is_hit = {name: ~np.isnan(scores) for name, scores in retrieved.items()}
+    n_retrievers = np.sum([*is_hit.values()], axis=0)
+    found_none = [name for name, hits in is_hit.items() if not (hits & (n_retrievers == 1)).any()]
+    if len(found_none) == len(retrieved):  # one of them may hold what all others have found
+        found_none = [name for name, hits in is_hit.items() if hits.all()]
+    if len(found_none) < len(retrieved):
+        for name in found_none:
+            warn_user(
+                f"Retriever {name!r} has found no document that no other has found. If it is a "
+                f"cross-encoder, which scores what the others have found, {target.reranker}."
+            )

@@ -17,6 +17,8 @@ from treerank.renamed import RenamedMembers
 #: Share of the range of scores up to which the order of a pair is a matter of rounding.
 NEAR_TIE = 1e-6
 NDCG_AT_10 = NDCG(10)
+#: Formats whose programs take embeddings as lists, too.
+_TAKE_LISTS = ("javascript", "python")
 
 
 @dataclass(frozen=True, repr=False)
@@ -32,12 +34,14 @@ class ExportReport(RenamedMembers, Shown):
     largest_difference : float
         Largest difference of two scores of a document.
     score_range : float
-        Largest score less smallest score.
+        Largest score minus smallest score.
     n_changed_pairs : int
-        Pairs of documents of one query whose order changes; ties are an order of their own.
+        Number of pairs of documents of the same query whose order changes. A pair also counts if
+        it is tied by only one of the two programs.
     n_near_ties : int
-        Further ones that differ by at most a millionth of ``score_range`` by both: almost ties,
-        which the rounding of sums makes, breaks or reverses.
+        Number of further pairs whose order changes, but whose scores differ by at most a millionth
+        of ``score_range`` in both programs: the rounding of sums makes, breaks or reverses such
+        ties.
     metric : str or None
         Name of the metric of the ranker, such as "ndcg@10", by which both were measured; None
         without labels.
@@ -52,6 +56,9 @@ class ExportReport(RenamedMembers, Shown):
         Categories of each column that has some. The program takes the position in this list for a
         category, from 0, and NaN for one that is not in it. "c", "json", "lightgbm" and "onnx" have
         the lists in the file.
+    embeddings : dict from str to int
+        Number of entries of each embedding of ``check``. Modules in Python and JavaScript take the
+        list or its entries, other programs the entries alone, by names such as "title_0".
     renamed : dict from str to str
         Names of features in the file, where the program does not accept the name of the column.
     upload : str or None
@@ -77,6 +84,7 @@ class ExportReport(RenamedMembers, Shown):
     value_of_program: float | None = None
     n_negative: dict[str, int] = field(default_factory=dict)
     categories: dict[str, list[Any]] = field(default_factory=dict)
+    embeddings: dict[str, int] = field(default_factory=dict)
     renamed: dict[str, str] = field(default_factory=dict)
     upload: str | None = None
     program: str | None = None
@@ -103,12 +111,15 @@ class ExportReport(RenamedMembers, Shown):
             yield f"{self.program} scored them."
         if self.n_near_ties:
             yield (
-                f"{self.n_near_ties} pairs that differ by at most {NEAR_TIE:g} of the range are "
-                "ordered or tied otherwise."
+                f"{self.n_near_ties} pairs that differ by at most {NEAR_TIE:g} of the range change "
+                "order or become tied."
             )
         if self.renamed:
             names = [f"{name!r} as {other!r}" for name, other in self.renamed.items()]
             yield f"The file names {_listed(names)}."
+        if self.embeddings and self.format not in _TAKE_LISTS:
+            entries = [f"{n!r} as {n}_0 to {n}_{size - 1}" for n, size in self.embeddings.items()]
+            yield f"It takes the entries of {_listed(entries)}."
         if self.n_negative:
             yield negative_values(self.n_negative)
         if self.upload:

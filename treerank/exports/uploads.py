@@ -23,6 +23,7 @@ from treerank.exports.solr import NAME
 from treerank.files.replaced import replaced_file
 from treerank.forests.forest import Forest
 from treerank.rankers.ranker import Ranker
+from treerank.spelling import spelled
 
 
 class Upload(NamedTuple):
@@ -204,21 +205,22 @@ def check_feature_set(format: str, name: Any, feature_set: Any) -> None:
     >>> check_feature_set("elasticsearch", "shop-2", "shop")
     Traceback (most recent call last):
     ...
-    ValueError: feature_set must be None for format 'elasticsearch', which has no feature sets; \
-got 'shop'. These have: elasticsearch-plugin, elasticsearch-plugin-2023, opensearch, opensearch-2, \
-opensearch-3.2, ranklib, solr, solr-8.
+    ValueError: feature_set must be left out for format 'elasticsearch', which has no feature \
+sets; got 'shop'. These have: elasticsearch-plugin, elasticsearch-plugin-2023, opensearch, \
+opensearch-2, opensearch-3.2, ranklib, solr, solr-8.
     """
     if feature_set is None:
         return
     if format not in FEATURE_SETS:
         raise ValueError(
-            f"feature_set must be None for format {format!r}, which has no feature sets; got "
-            f"{quote(feature_set)}. These have: {', '.join(sorted(FEATURE_SETS))}."
+            f"{spelled('feature_set')} must be left out for format {format!r}, which has "
+            f"no feature sets; got {quote(feature_set)}. "
+            f"These have: {', '.join(sorted(FEATURE_SETS))}."
         )
     if name is None:
         raise ValueError(
-            f"feature_set must come with the name of the model; got {quote(feature_set)} and "
-            "name=None. Write name='shop-2', for instance."
+            f"{spelled('feature_set')} must come with the name of the model; got "
+            f"{quote(feature_set)} alone. Write {spelled('name', 'shop-2')}, for instance."
         )
     with naming("feature_set"):
         check_model_name(format, feature_set)

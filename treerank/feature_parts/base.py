@@ -1,6 +1,6 @@
 """Feature part: a function of the features of one document, fitted to an objective.
 
-A feature part sees features and an objective, never labels or queries. The head weighs the outputs
+A feature part sees features and an objective, never labels or queries. The head weights the outputs
 of the feature part and compares two documents, see :mod:`treerank.rankers.head`. To add a feature
 part, write a class with the members of :class:`FeaturePart` (inheriting from it is not needed) and
 the members of :class:`PartTraits` that apply to it, and list the class in
@@ -72,7 +72,7 @@ class FeaturePart(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class PartTraits:
-    """What a feature part may have besides the members of :class:`FeaturePart`, and the defaults.
+    """Optional members of a feature part, besides those of :class:`FeaturePart`, with defaults.
 
     Attributes
     ----------
@@ -85,7 +85,7 @@ class PartTraits:
         Whether columns of categories count; a ranker warns of those that do not.
     resumes : bool
         Whether ``fit`` saves its state, and goes on from it, inside of
-        :func:`~treerank.files.checkpoint.checkpointing`. A ranker refuses others there.
+        :func:`~treerank.files.checkpoint.checkpointing`. There, a ranker refuses other parts.
     settings_by_workers : dict or None
         Settings with which several workers fit it as one; ``None`` if they cannot.
     n_threads : int

@@ -44,7 +44,7 @@ THEIRS = {
     "subsample": ("bagging_fraction",),
     "subsample_freq": ("bagging_freq",),
 }
-_OURS = {word: ours for ours, words in THEIRS.items() for word in words}
+_OURS = {theirs: ours for ours, names in THEIRS.items() for theirs in names}
 #: Parameters of TreeDirectRanker that trees do not have, besides the settings of pairs.
 OF_RANKER = ("clicks", "feature_part", "head_alpha", "label_weights", "loss", "metric", "tau")
 #: What an engine reads, and has no name here, by the class of the trees.
@@ -91,7 +91,7 @@ INSTEAD = {
         *("feature_names", "feature_types"),
     ),
 }
-WORDS = {word: advice for advice, words in INSTEAD.items() for word in words}
+ADVICE = {name: advice for advice, names in INSTEAD.items() for name in names}
 #: Why nothing does what a word asks for, and what comes close.
 NOTHING = {
     "bins are always found as by tree_method='hist'; max_bin is their largest number": (
@@ -114,11 +114,11 @@ NOTHING = {
     "is a linear model": ("booster", "boosting", "boosting_type"),
     "the best iteration is kept wherever there is an eval_set": ("use_best_model",),
 }
-_WHY_NOT = {word: reason for reason, words in NOTHING.items() for word in words}
+_WHY_NOT = {name: reason for reason, names in NOTHING.items() for name in names}
 #: What to write for attributes and methods of other rankers.
 ATTRIBUTES = {
-    word: advice
-    for advice, words in {
+    name: advice
+    for advice, names in {
         "best_iteration_": (
             *("best_iteration", "best_ntree_limit", "get_best_iteration", "n_estimators_"),
             *("n_iter_", "tree_count_"),
@@ -143,7 +143,7 @@ ATTRIBUTES = {
         "calibration_slope_": ("steepness_",),
         "components()": ("terms",),
     }.items()
-    for word in words
+    for name in names
 }
 
 
@@ -200,7 +200,7 @@ def _refuse_word(cls: type, method: str, name: str, part: Any) -> None:
     elif name in OF_ENGINE.get(cls.__name__, ()):
         advice = f"{cls.__name__}(engine_params={{{name!r}: ...}})"
     else:
-        advice = WORDS.get(name) or _elsewhere(cls, ours, part)
+        advice = ADVICE.get(name) or _elsewhere(cls, ours, part)
     owner = f"{cls.__name__}.fit" if method == "fit" else cls.__name__
     if advice is not None:
         raise TypeError(f"{owner} has no {name}; write {advice}.")

@@ -76,10 +76,10 @@ def _check_bags(name, bags, sizes):
 class Ensemble(PartList):
     """Several feature parts side by side, each the mean of several fits.
 
-    A fit of a part holds out some queries. A part that stops early watches the loss of the
-    held-out queries, and needs no others. The weights of the parts in the score are fitted to the
-    objective, on scores of held-out queries only. They are not negative: a part that does not help
-    gets the weight 0. If there is a single query, documents are held out instead.
+    Each fit of a part holds out some queries. A part with early stopping uses the loss on the
+    held-out queries, so it needs no other validation set. The weights of the parts in the score are
+    fitted to the objective, on scores of held-out queries only. They are not negative: a part that
+    does not help gets the weight 0. If there is a single query, documents are held out instead.
 
     Parameters
     ----------
@@ -89,17 +89,18 @@ class Ensemble(PartList):
     n_bags : int or "auto", default=5
         Number of fits of each part. The queries are divided into this number of shares, and each
         fit holds out one of them. The time of ``fit`` and of ``transform`` is proportional to it.
-        With 0 no query is held out: ``n_refits`` fits of each part are all, and ``shares`` are the
-        weights, by default equal ones. The sum is a weighted mean of scores that are brought to
-        the spread of the parts that are fitted to the loss of the ranker. "auto" is 0 for fewer
-        than 500 queries, which weigh parts no better than ``shares`` do, and 2 for more.
+        With 0, no query is held out: each part is fitted ``n_refits`` times to all queries, and
+        ``shares`` are the weights, which are equal by default. The sum is a weighted mean of
+        scores, which are scaled to the spread of the parts that are fitted to the ranker's loss.
+        "auto" is 2, or 0 for fewer than 500 queries, from which weights cannot be fitted better
+        than ``shares``.
     losses : sequence of str, loss or None, default=None
-        Loss of each part, one without pairs, such as "half_squared_error"; None is the loss of the
-        ranker. The weights of the parts are fitted to the loss of the ranker. If the ranker has an
-        objective of your own, all parts are fitted to it.
+        Loss of each part: a loss without pairs, such as "half_squared_error", or None for the loss
+        of the ranker. The weights of the parts are fitted to the loss of the ranker. If the ranker
+        has an objective of your own, all parts are fitted to it.
     shares : sequence of float, default=None
         Expected weights of the parts, for scores of equal spread. They are a prior that counts as
-        much as 25 queries: few queries weigh parts by chance.
+        much as 25 queries: with few queries, fitted weights are mostly due to chance.
     n_refits : int, default=0
         Number of further fits of each part, to all queries and with other seeds. They replace the
         fits to bags in the scores; the bags then only decide the weights, and no fit stops early.
@@ -107,7 +108,7 @@ class Ensemble(PartList):
         Seconds for all fits. A fit begins only if it is expected to end in time; the first one
         always begins. With ``n_refits``, a fit to all queries comes first, then the fits to bags,
         and the other fits to all queries last, which gain less for their time. Without any fit to
-        a bag, ``shares`` are the weights. Ctrl-C ends the time, too, once each part has a fit.
+        a bag, ``shares`` are the weights. Ctrl-C also ends the time, once each part has a fit.
         None makes all fits.
     random_state : int, RandomState instance or None, default=None
         Seed of the shares, and of the parts that have no seed of their own.
@@ -119,11 +120,11 @@ class Ensemble(PartList):
     head_weight_ : ndarray of shape (n_parts,)
         Weight of each part in the score.
     feature_importances_ : ndarray of shape (n_features,)
-        Mean importance over parts, weighed by the share of each part in the spread of the scores.
+        Mean importance over parts, weighted by each part's share in the spread of the scores.
     spread_ : ndarray of shape (n_parts,)
         Standard deviation of the out-of-fold scores of each part over the documents.
     n_left_out_ : int
-        Number of fits that were skipped for want of time, or by a callback.
+        Number of fits that were skipped for lack of time, or by a callback.
     evals_result_ : dict
         ``{"validation": {name of the metric: [value]}}`` of the ensemble, given ``validation``.
     n_features_in_, n_outputs_ : int
@@ -219,7 +220,7 @@ class Ensemble(PartList):
 
     @property
     def feature_importances_(self) -> np.ndarray:
-        """Mean importance of each feature over parts, weighed by the share of each part."""
+        """Mean importance of each feature over parts, weighted by the share of each part."""
         check_is_fitted(self)
         by_part = [
             np.mean([importances_of(part) for part in fits], axis=0)

@@ -31,8 +31,8 @@ class RefitTrees(BaseEstimator):
     ``learning_rate``, in each of its leaves, given the updated values of the trees before it. With
     a learning rate of 0 the trees do not change: then they serve as the first part of
     :class:`~treerank.feature_parts.stages.Stages` that add new trees, or as one part of an
-    :class:`~treerank.feature_parts.ensemble.Ensemble`, which weighs the trees of an LLM's grades,
-    say, beside new ones by the labels of people.
+    :class:`~treerank.feature_parts.ensemble.Ensemble`: for example, to combine the trees of a
+    ranker that was fitted to an LLM's grades with new trees, weighted by human labels.
 
     Trees with names of columns, such as ``ranker.forest()``, read data frames by name; there may be
     further columns, for new trees. Categories of the trees keep their codes; the trees treat new
@@ -51,7 +51,7 @@ class RefitTrees(BaseEstimator):
     min_child_samples : int, default=20
         A leaf with fewer new documents keeps its value.
     reg_lambda : float, default=1.0
-        L2 penalty: is added to the sum of hessians of a leaf.
+        L2 penalty, which is added to the sum of hessians of a leaf.
     n_jobs : int, default=None
         Number of threads; ``None`` and -1 are all processors.
 

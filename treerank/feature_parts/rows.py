@@ -4,7 +4,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_matrix, issparse
+from scipy.sparse import issparse
 
 from treerank.documents.batched import BatchedMatrix
 from treerank.documents.columns import as_csr
@@ -37,10 +37,3 @@ def as_rows(X: Any, n_features: int | None = None, *, sparse: bool = False) -> R
     if n_features not in (None, rows.shape[1]):
         raise ValueError(f"X must have {n_features} features; got {rows.shape[1]}.")
     return rows
-
-
-def stored_as(values: Any, *, sparse: bool) -> Any:
-    """Return the values as a CSR matrix if ``sparse``, else as an array."""
-    if issparse(values) == sparse:
-        return values
-    return csr_matrix(values) if sparse else values.toarray()

@@ -7,7 +7,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from treerank.checks import as_numbers, naming
-from treerank.documents.columns import Columns, as_frame, fitted_columns, refuse_records
+from treerank.documents.columns import (
+    Columns,
+    are_records,
+    as_frame,
+    fitted_columns,
+    frame_of_records,
+    refuse_records,
+)
 from treerank.documents.features import has_infinite
 from treerank.feature_parts.components import Components
 from treerank.feature_parts.linear_component import add_linear
@@ -59,8 +66,9 @@ class Scorer:
 
         Parameters
         ----------
-        X : array-like or data frame of shape (n_documents, n_features)
-            Features; missing values are NaN. An array of doubles in C order is not copied.
+        X : array-like or data frame of shape (n_documents, n_features), or list of dicts
+            Features; missing values are NaN. An array of doubles in C order is not copied. A dict
+            has every feature by its name, None if it is missing; others are ignored.
 
         Returns
         -------
@@ -77,6 +85,8 @@ class Scorer:
         """Return documents as doubles in C order; refuse what ``predict`` refuses."""
         if type(X) is not np.ndarray or X.dtype.kind != "f":
             with naming("X"):
+                if self.columns.names is not None and are_records(X):
+                    X = frame_of_records(X, self.columns.names)
                 refuse_records(X)
                 if isinstance(X, list | tuple) and len(X) == 0:
                     X = np.empty((0, self.forest.n_features))

@@ -97,7 +97,7 @@ class Stages(PartList):
     spread_ : ndarray of shape (n_parts,)
         Standard deviation of the scores of each part over the training documents.
     feature_importances_ : ndarray of shape (n_features,)
-        Mean importance over parts, weighed by their spread.
+        Mean importance over parts, weighted by their spread.
     n_features_in_, n_outputs_ : int
         Number of columns of X and of ``transform``, which has one.
 
@@ -162,7 +162,7 @@ class Stages(PartList):
 
     @property
     def feature_importances_(self) -> np.ndarray:
-        """Mean importance of each feature over parts, weighed by the spread of each part."""
+        """Mean importance of each feature over parts, weighted by the spread of each part."""
         check_is_fitted(self)
         return mean_importances([importances_of(part) for part in self.parts_], self.spread_)
 

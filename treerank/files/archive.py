@@ -84,7 +84,7 @@ def read_archive(path: str | Path) -> Any:
     if not is_archive(path):
         raise ValueError(is_other)
     with path.open("rb") as file:
-        with one_error(f"path must be a whole file; {path} is truncated or damaged"):
+        with one_error(f"path must be a complete file; {path} is truncated or damaged"):
             size = path.stat().st_size
             members = _Members(zipfile.ZipFile(file), _most_bytes(size))
             text = members.read(_MANIFEST) if _MANIFEST in members.unread else b"{}"

@@ -53,7 +53,7 @@ def read_forest(
 
     The file is a model of LightGBM (text), XGBoost (JSON or UBJSON), RankLib (XML of LambdaMART,
     MART or Random Forests), CatBoost (JSON, without categories) or a forest that this package
-    exported as JSON. Models of LightGBM and XGBoost know the categories of pandas.
+    exported as JSON. Models of LightGBM and XGBoost contain the categories of pandas.
 
     It may also be what a search engine holds: the dumps of LightGBM (``dump_model()`` as JSON) and
     of XGBoost (``get_dump(dump_format="json")``) that Vespa reads; and a ``model/xgboost+json``,

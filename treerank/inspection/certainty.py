@@ -19,7 +19,7 @@ def top_certainty(ranker: DirectRanker, X: Any, qid: ByRow = None, *, k: Count =
 
     An ensemble holds several models, fitted with different seeds or on different queries. If most
     of them have the ensemble's top documents in their own top ``k``, in any order, the top of the
-    list is reliable. If few have, the features or the training data do not decide it.
+    list is reliable. If few do, the features or the training data do not determine it.
 
     Parameters
     ----------

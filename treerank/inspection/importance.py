@@ -16,6 +16,7 @@ from treerank.display.charts import MOST_ROWS, Intervals
 from treerank.display.results import Shown
 from treerank.display.tables import MOST_ROWS as TABLE_ROWS
 from treerank.display.tables import Table, counted
+from treerank.documents.embeddings import features_of
 from treerank.documents.features import shown_names
 from treerank.documents.labels import check_labels
 from treerank.documents.queries import QueryGroups
@@ -148,7 +149,8 @@ def permutation_importance(
     metric : str, Metric or callable, default=None
         The metric; ``None`` is the ranker's own.
     groups : dict from str to sequence of str or int, default=None
-        Names or column numbers of features to shuffle together; ``None`` shuffles each alone.
+        Names or column numbers of features to shuffle together; ``None`` shuffles each alone. A
+        column that holds an embedding stands for its entries: ``{"title": ["title"]}``.
     shuffle : {"within", "across"}, default="within"
         Shuffle values within each query, or across all queries.
     clusters : array-like of shape (n_documents,) or str, default=None
@@ -216,7 +218,18 @@ def _columns_by_name(ranker, groups):
         return {name: [j] for j, name in enumerate(shown_names(ranker))}
     for name, features in groups.items():
         check_sequence(f"groups[{name!r}]", features)
-    return {name: [column_of(ranker, f) for f in features] for name, features in groups.items()}
+    return {
+        name: [column for feature in features for column in _columns_of(ranker, feature)]
+        for name, features in groups.items()
+    }
+
+
+def _columns_of(ranker, feature):
+    """Return the column indices of a feature, or of the entries of an embedding."""
+    if not isinstance(feature, str):
+        return [column_of(ranker, feature)]
+    names = shown_names(ranker)
+    return [names.index(name) for name in features_of(feature, names)]
 
 
 def _shuffled(queries, shuffle, rng):

@@ -7,17 +7,21 @@ from numpy.typing import ArrayLike
 
 from treerank.checks import check_column, quote
 from treerank.documents.columns import as_frame, taken_rows
-from treerank.documents.features import check_features
+from treerank.documents.features import check_features, shown_names
 from treerank.documents.queries import ByRow, QueryGroups
 from treerank.documents.reading import take_columns
 from treerank.parameters import check_arguments
+from treerank.rankers.explanation import ExplainedMargins
 from treerank.rankers.scored import Scored
+
+#: How sentences call a document and its rivals.
+_SIDES = ("the document", "the others")
 
 
 @check_arguments
 def explain_lead(
     ranker: Scored, X: Any, qid: ByRow = None, *, rows: ArrayLike | None = None, **options: Any
-) -> np.ndarray:
+) -> ExplainedMargins:
     """Return how much each feature contributes to the lead of a document over its query.
 
     The lead is the score of the document minus the mean score of its rivals, the other documents
@@ -39,8 +43,9 @@ def explain_lead(
 
     Returns
     -------
-    ndarray of shape (n_rows, n_features)
-        Zeros for documents without rivals.
+    ExplainedMargins of shape (n_rows, n_features)
+        An array that knows the names of features, as of ``ranker.explain``: ``print`` shows a
+        sentence for each document. Zeros for documents without rivals.
 
     Examples
     --------
@@ -49,6 +54,8 @@ def explain_lead(
     >>> ranker = RankSVM().fit(X, [0, 1, 2])
     >>> bool(explain_lead(ranker, X, rows=[2])[0, 0] > 0)
     True
+    >>> print(explain_lead(ranker, X, rows=[2]))
+    The document is above the others because of f0 +0.736, f1 +0.368.
     """
     X, (qid,) = take_columns(X, qid=qid)
     X = X if as_frame(X) is not None else check_features(ranker, X)
@@ -60,7 +67,8 @@ def explain_lead(
         document, query = taken_rows(X, [row]), taken_rows(X, query_rows)
         total = ranker.explain(document, query, **options).sum(axis=0)  # 0 against itself
         parts.append(total / max(len(query_rows) - 1, 1))
-    return np.array(parts)
+    names = shown_names(ranker)
+    return ExplainedMargins.of(np.reshape(parts, (-1, len(names))), names, _SIDES)
 
 
 def _checked_rows(rows: ArrayLike, n_documents: int) -> np.ndarray:

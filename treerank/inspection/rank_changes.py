@@ -69,7 +69,7 @@ def costly_rank_changes(
     n_pairs: Count = 20,
     per_query: Count | None = None,
 ) -> RankChanges:
-    """Return the misranked pairs that cost most NDCG.
+    """Return the misranked pairs that cost the most NDCG.
 
     ``ranker.explain(X[pairs.above], X[pairs.below])`` explains why each was misranked.
 

@@ -83,12 +83,12 @@ class AllRelevantMetric(Metric):
         n_lost = int(np.sum((np.bincount(groups.codes, judged) == 0) & (counts > 0)))
         if n_lost:
             is_excluded = self.no_relevant == "exclude"
-            fate = "are left out of" if is_excluded else f"count {self.no_relevant} in"
+            fate = "are excluded from" if is_excluded else f"count {self.no_relevant} in"
             warn_user(
                 f"{n_lost} of {groups.n_queries} queries {fate} {self.stem}, since their "
-                "documents are all unjudged (NaN), though n_relevant says that there is something "
-                "to find. If people have judged these queries and found nothing here, write 0 for "
-                "their labels, or unjudged=0 in read_runs: then they count 0."
+                "documents are all unjudged (NaN), though n_relevant says that they have relevant "
+                "documents. If people have judged these queries and found nothing here, write 0 "
+                "for their labels, or unjudged=0 in read_runs: then they count 0."
             )
 
     def n_relevant_of(self, gains: np.ndarray, groups: QueryGroups) -> np.ndarray:
@@ -113,7 +113,7 @@ class AllRelevantMetric(Metric):
                 raise ValueError(
                     "n_relevant must have an entry for each query of qid; got none for "
                     f"{_id(query)}, and queries such as {_id(next(iter(self.n_relevant)))}. "
-                    "Write 0 for a query for which there is nothing to find."
+                    "Write 0 for a query without relevant documents."
                 )
             if count < n_found[number]:
                 raise ValueError(

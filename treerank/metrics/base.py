@@ -185,8 +185,8 @@ class Metric(RenamedMembers, ABC):
     def nothing_to_find(self, n_documents: int) -> ValueError:
         """Return the error of labels among which no query has a relevant document."""
         return ValueError(
-            f"y must have something to find in at least one query to measure {self.name}; "
-            f"got {n_documents} documents without relevance."
+            f"y must define {self.name} for at least one query; got {n_documents} documents "
+            "without relevance."
         )
 
     def prepared_part(self, gains: np.ndarray, groups: QueryGroups) -> "PreparedMetric":
@@ -295,7 +295,7 @@ def mean_value(values: np.ndarray, name: str, weight: np.ndarray | None = None) 
     values, weight = values[counted], None if weight is None else weight[counted]
     if len(values) == 0 or (weight is not None and not weight.any()):
         with_weight = "" if weight is None else " of positive weight"
-        message = f"{name} is undefined: no query{with_weight} has anything to find."
+        message = f"{name} is undefined for every query{with_weight}."
         warn_user(message, UndefinedMetricWarning)
         return math.nan
     if weight is None:

@@ -204,7 +204,7 @@ def _expected_reciprocal_rank(stops, ends, k, discounts):
 
 @dataclass(frozen=True, kw_only=True)
 class ExpectedReciprocalRank(Metric):
-    """Expected reciprocal rank; a query has nothing to find if no document can satisfy.
+    """Expected reciprocal rank; undefined for a query if no document can satisfy.
 
     All other parameters are as in :class:`~treerank.metrics.base.Metric`.
 
@@ -269,7 +269,7 @@ def _mean_products(factors, size):
 
 @dataclass(frozen=True, kw_only=True)
 class RankBiasedPrecision(ThresholdMetric):
-    """Rank-biased precision; a query has nothing to find if no label reaches the threshold.
+    """Rank-biased precision; undefined for a query if no label reaches the threshold.
 
     All other parameters are as in :class:`~treerank.metrics.threshold_metrics.ThresholdMetric`.
 

@@ -31,7 +31,7 @@ def _right_pairs(ranked, ends, k, discounts):
 
 @dataclass(frozen=True, kw_only=True)
 class PairwiseAccuracy(Metric):
-    """Share of pairs in the right order; a query has nothing to find if all labels are equal.
+    """Share of pairs in the right order; undefined for a query if all labels are equal.
 
     Labels may be negative and fractional.
 

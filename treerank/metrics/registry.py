@@ -180,7 +180,7 @@ def get_metric(metric: str | Callable[..., float]) -> Metric | FunctionMetric:
     ----------
     metric : str, Metric or callable
         A name in ``METRICS``, or "judged", with settings in brackets and ``@k`` for a cutoff; or a
-        metric, returned as it is; or a function ``f(y, scores, qid) -> float``, higher is better.
+        metric, returned unchanged; or a function ``f(y, scores, qid) -> float``, higher is better.
 
     Examples
     --------

@@ -90,8 +90,8 @@ def kernel_for(*parts: Any, **options: Any) -> Callable[[Callable[..., Any]], An
         if parts:
             function.__qualname__ += f"[{','.join(names)}]"
         file = function.__code__.co_filename
-        others = [each.__code__.co_filename for each in functions]
-        folder = kernel_folder(file, *others) if is_ours and Path(file).is_file() else None
+        part_files = [part.__code__.co_filename for part in functions]
+        folder = kernel_folder(file, *part_files) if is_ours and Path(file).is_file() else None
         if folder is None:
             return numba.njit(**options)(function)
         before, config.CACHE_DIR = config.CACHE_DIR, str(folder)

@@ -41,13 +41,13 @@ _COMPILES = re.compile(rb"numerics\.compiling|NamedTuple")
 DAYS = 3
 
 
-def kernel_folder(file: str, *others: str) -> Path | None:
+def kernel_folder(file: str, *part_files: str) -> Path | None:
     """Return the folder for the kernels of a source file; ``None`` if it cannot be written.
 
-    ``others`` are the source files of functions that are passed to a kernel.
+    ``part_files`` are the source files of functions that are passed to a kernel.
     """
     folder = user_folder()
-    return folder and _make_folder(folder, _name_of(file), _digest(frozenset([file, *others])))
+    return folder and _make_folder(folder, _name_of(file), _digest(frozenset([file, *part_files])))
 
 
 def user_folder() -> Path | None:
@@ -108,13 +108,13 @@ def _name_of(file):
 @cache
 def _digest(files):
     """Return a hash of source files and of all files that are compiled with them."""
-    found, left = set(), {*files, str(_COMPILING)}
-    while left:
-        file = left.pop()
-        found.add(file)
-        left |= _imports_of(file) - found
+    compiled_files, unread_files = set(), {*files, str(_COMPILING)}
+    while unread_files:
+        file = unread_files.pop()
+        compiled_files.add(file)
+        unread_files |= _imports_of(file) - compiled_files
     digest = hashlib.sha256()
-    for file in sorted(found):
+    for file in sorted(compiled_files):
         digest.update(hashlib.sha256(Path(file).read_bytes()).digest())
     return digest.hexdigest()[:16]
 

@@ -5,6 +5,7 @@ from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from scipy.sparse import issparse
+from sklearn.utils.validation import check_is_fitted
 
 from treerank.checks import check_choice, check_count, is_whole, quote, refuse_other_order
 from treerank.documents.columns import as_frame
@@ -12,8 +13,12 @@ from treerank.documents.embeddings import sources_of
 from treerank.documents.eval_set import EvalSet
 from treerank.documents.features import feature_names_of
 from treerank.documents.reading import Accepts, take_columns
+from treerank.documents.rows import Rows
 from treerank.documents.training_set import TrainingSet
+from treerank.feature_parts.components import Components
+from treerank.feature_parts.linear_component import LinearComponent
 from treerank.files.states import number
+from treerank.forests.building import GrowingForest
 from treerank.metrics.registry import AnyMetric
 from treerank.parameters import Rule
 from treerank.rankers.ranker import Ranker
@@ -98,10 +103,10 @@ class ColumnRanker(Ranker):
     ) -> TrainingSet:
         refuse_other_order({"X": X, "y": y, **weights})
         X, (y, qid, position) = take_columns(X, y=y, qid=qid, position=position)
-        X = self._own_column(X)
+        X = self.own_column(X)
         return super()._read_training_set(X, y, qid, position, given_pairs, weights)
 
-    def _own_column(self, X: Any) -> Any:
+    def own_column(self, X: Any) -> Any:
         """Return the part of a data frame that ``column`` names; other ``X`` unchanged.
 
         It is the column, or the embedding of which ``column`` is an entry.
@@ -126,7 +131,7 @@ class ColumnRanker(Ranker):
         if isinstance(index, str):
             if names is None:
                 raise ValueError(
-                    f"column must be a number where X has no names of columns; got {index!r}."
+                    f"column must be a column number if X has no column names; got {index!r}."
                 )
             check_choice("column", index, [*names])
             index = [*names].index(index)
@@ -137,6 +142,33 @@ class ColumnRanker(Ranker):
         if index in self.columns_.categories:
             raise ValueError(f"column must hold numbers; {self.column!r} holds categories.")
         return int(index)
+
+    def components(self) -> Components:
+        """Return the column as a linear model, and a tree that gives missing values their score."""
+        check_is_fitted(self)
+        return self._as_components(self.column_index_, self.n_features_in_, self.missing_score_)
+
+    def expected_components(self, documents: Rows) -> Components:
+        """Return components as after a fit; a column that the documents lack is their first one."""
+        columns, n_features = documents.columns, documents.shape[1]
+        names, index = [*(columns.names or ())], self.column
+        if isinstance(index, str):
+            index = names.index(index) if index in names else 0
+        index = index if index < n_features else 0
+        if index in columns.categories:
+            raise ValueError(f"column must hold numbers; {self.column!r} holds categories.")
+        return self._as_components(index, n_features, -1.0)
+
+    def _as_components(self, index: int, n_features: int, missing_score: float) -> Components:
+        """Return the score of the column with this index as a sum of a tree and a linear model."""
+        coef, growing = np.zeros(n_features), GrowingForest()
+        coef[index] = -1.0 if self.smaller_is_better else 1.0
+        left, present = growing.split(growing.add_tree(), index, 0.0, True)
+        below, missing = growing.split(left, index, 0.0, False)
+        growing.values[present], growing.values[below] = 0.0, 0.0
+        growing.values[missing] = missing_score
+        linear = LinearComponent(coef, np.zeros(n_features))
+        return Components(growing.forest(n_features), linear)
 
     def _values(self, X: Any) -> np.ndarray:
         """Return the values of the column, negated if smaller is better."""

@@ -306,10 +306,10 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
                 f"warm_start must be False for feature_part={quote(part)}, whose fits start anew."
             )
         if self._continues() and type(part) is not type(self.feature_part_):
-            shown = self.feature_part if is_auto(self.feature_part) else part
+            shown_part = self.feature_part if is_auto(self.feature_part) else part
             raise ValueError(
                 f"feature_part must stay {type(self.feature_part_).__name__} with warm_start=True; "
-                f"got {quote(shown)}. warm_start=False fits it anew."
+                f"got {quote(shown_part)}. warm_start=False fits it anew."
             )
 
     def _make_objective(self, data: TrainingSet, seed: int) -> Objective:

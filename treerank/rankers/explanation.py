@@ -12,7 +12,7 @@ to the margin. Each order is also walked backwards, so the parts of (b, a) are t
 parts of (a, b). Users get them as :class:`ExplainedMargins`, which know the names of the features.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from html import escape
 from typing import Any, Self
@@ -20,17 +20,20 @@ from typing import Any, Self
 import numpy as np
 from scipy.sparse import issparse
 
-from treerank.checks import check_count
+from treerank.checks import check_count, check_sequence, quote
 from treerank.display.charts import Waterfall
 from treerank.display.tables import MOST_LINES, counted
 from treerank.display.texts import clean
+from treerank.documents.embeddings import features_of
 from treerank.documents.reading import check_n_pairs
 from treerank.feature_parts.components import Components, no_trees
 from treerank.forests.shapley import margin_parts
 from treerank.rankers.scoring import n_threads_of, scores_of
 
-#: Number of features that a sentence names.
+#: Number of features that a sentence names for the order, and at most against it.
 _N_NAMED = 3
+#: How sentences call the two documents of a pair.
+_SIDES = ("A", "B")
 #: Number of features that have a bar in notebooks.
 _N_BARS = 8
 #: Number of pairs that a notebook shows, and of features that a plot shows.
@@ -43,12 +46,15 @@ class ExplainedMargins(np.ndarray):
     """Contributions of features to margins: an array of shape (n_pairs, n_features) with names.
 
     Its sum over a row is the score of document A minus the score of document B of this pair.
-    ``print`` shows a sentence for each pair.
+    ``print`` shows a sentence for each pair: the three largest contributions to the order, and of
+    those against it the largest, and up to three that are larger than one of the former.
 
     Attributes
     ----------
     names : list of str or None
         Name of each feature.
+    sides : tuple of str
+        How sentences call the documents of a pair, by default A and B.
 
     Examples
     --------
@@ -60,17 +66,57 @@ class ExplainedMargins(np.ndarray):
     """
 
     names: list[str] | None
+    sides: tuple[str, str]
 
     @classmethod
-    def of(cls, parts: np.ndarray, names: Iterable[str]) -> Self:
+    def of(cls, parts: np.ndarray, names: Iterable[str], sides: tuple[str, str] = _SIDES) -> Self:
         """Return a view of the array ``parts`` with ``names`` of its columns."""
         margins = parts.view(cls)
-        margins.names = list(names)
+        margins.names, margins.sides = list(names), sides
         return margins
 
     def __array_finalize__(self, other: Any) -> None:
         """Take the names of ``other``, the array from which numpy makes this one."""
         self.names = getattr(other, "names", None)
+        self.sides = getattr(other, "sides", _SIDES)
+
+    def grouped(self, groups: Mapping[str, Iterable[str]]) -> Self:
+        """Return contributions of groups of features, which are the sums of their members.
+
+        Parameters
+        ----------
+        groups : dict from str to sequence of str
+            Features of each group by its name. A column that held an embedding stands for its
+            entries: ``parts.grouped({"title": ["title"]})``. Features without a group stay alone.
+
+        Examples
+        --------
+        >>> parts = ExplainedMargins.of(np.array([[0.5, 0.25, -1.0]]), ["v_0", "v_1", "price"])
+        >>> parts.grouped({"v": ["v"]}).by_name()
+        [{'price': -1.0, 'v': 0.75}]
+        """
+        if not self._is_whole or self.names is None:
+            raise ValueError(
+                "margins must have a column for each feature to be grouped; got shape "
+                f"{self.shape}. Group what explain returned."
+            )
+        column_of, grouped = {name: j for j, name in enumerate(self.names)}, dict[str, list[int]]()
+        for group, members in groups.items():
+            check_sequence(f"groups[{group!r}]", members)
+            names = [each for member in members for each in features_of(member, self.names)]
+            grouped[group] = [column_of[name] for name in names]
+        taken = [j for columns in grouped.values() for j in columns]
+        if len({*taken}) < len(taken):
+            raise ValueError("groups must not share a feature.")
+        alone = {name: [j] for name, j in column_of.items() if j not in taken}
+        if clash := grouped.keys() & alone.keys():
+            raise ValueError(
+                f"groups must have names that no other feature has; got {quote(min(clash))}."
+            )
+        columns = grouped | alone
+        values = np.asarray(self)
+        sums = [values[..., members].sum(axis=-1) for members in columns.values()]
+        return self.of(np.stack(sums, axis=-1), columns, self.sides)
 
     def by_name(self) -> list[dict[str, float]]:
         """Return a dict from feature names to contributions for each pair, the largest first.
@@ -86,7 +132,7 @@ class ExplainedMargins(np.ndarray):
 
     def sentences(self) -> list[str]:
         """Return a sentence for each pair: which document ranks above, and why."""
-        return [_sentence(parts) for parts in self.by_name()]
+        return [_sentence(parts, self.sides) for parts in self.by_name()]
 
     def chart(self, *, pair: int = 0, most: int = _N_STEPS) -> Waterfall:
         """Return the chart that :meth:`plot` draws: the parts of one pair, largest first.
@@ -111,8 +157,9 @@ class ExplainedMargins(np.ndarray):
             names.append(f"{counted(len(smaller), 'other feature')}")
             values = np.append(values, parts[smaller].sum())
         total = float(parts.sum())
-        side = "equal" if total == 0 else "A above B" if total > 0 else "A below B"
-        label = "score of A minus score of B"
+        a, b = self.sides
+        side = "equal" if total == 0 else f"{a} above {b}" if total > 0 else f"{a} below {b}"
+        label = f"score of {a} minus score of {b}"
         return Waterfall(tuple(names), values, x=label, title=f"{side}: {total:+.3g}")
 
     def plot(self, ax: Any = None, *, pair: int = 0, most: int = _N_STEPS) -> Any:
@@ -151,7 +198,7 @@ class ExplainedMargins(np.ndarray):
         pairs = self.by_name()
         n_more = len(pairs) - _N_SHOWN
         more = f"<p>… and {counted(n_more, 'more pair')}</p>" if n_more > 0 else ""
-        return "".join(map(_bars, pairs[:_N_SHOWN])) + more
+        return "".join(_bars(pair, self.sides) for pair in pairs[:_N_SHOWN]) + more
 
     @property
     def _is_whole(self) -> bool:
@@ -159,19 +206,29 @@ class ExplainedMargins(np.ndarray):
         return bool(self.ndim in (1, 2) and self.names and self.shape[-1] == len(self.names))
 
 
-def _sentence(parts: dict[str, float]) -> str:
-    """Return a sentence on which of two documents ranks above, and because of which features."""
-    margin = sum(parts.values())
+def _sentence(parts: dict[str, float], sides: tuple[str, str]) -> str:
+    """Return a sentence on which of two documents ranks above, and because of which features.
+
+    ``parts`` are sorted by size. No part is left out that is larger than a named one, unless six
+    are named.
+    """
+    margin, (a, b) = sum(parts.values()), sides
+    first = a[0].upper() + a[1:]
     if margin == 0:
-        return "A and B have equal scores."
-    named = [f"{name} {part:+.3g}" for name, part in parts.items() if part * margin > 0][:_N_NAMED]
-    against = [f"{name} {part:+.3g}" for name, part in parts.items() if part * margin < 0][:1]
-    despite = "".join(f", despite {text}" for text in against)
+        return f"{first} and {b} have equal scores."
+    named = [(name, part) for name, part in parts.items() if part * margin > 0][:_N_NAMED]
+    opposite = [(name, part) for name, part in parts.items() if part * margin < 0][:_N_NAMED]
+    against = opposite[:1] + [each for each in opposite[1:] if abs(each[1]) >= abs(named[-1][1])]
+    despite = f", despite {_listed(against)}" if against else ""
     side = "above" if margin > 0 else "below"
-    return f"A is {side} B because of {', '.join(named)}{despite}."
+    return f"{first} is {side} {b} because of {_listed(named)}{despite}."
 
 
-def _bars(parts: dict[str, float]) -> str:
+def _listed(parts: Iterable[tuple[str, float]]) -> str:
+    return ", ".join(f"{name} {part:+.3g}" for name, part in parts)
+
+
+def _bars(parts: dict[str, float], sides: tuple[str, str]) -> str:
     """Return the sentence of a pair, and a table of its largest parts with bars."""
     largest = list(parts.items())[:_N_BARS]
     rows = [
@@ -181,7 +238,7 @@ def _bars(parts: dict[str, float]) -> str:
         f"background:{_FOR if part > 0 else _AGAINST}'></div></td></tr>"
         for name, part in largest
     ]
-    return f"<p>{escape(clean(_sentence(parts)))}</p><table>{''.join(rows)}</table>"
+    return f"<p>{escape(clean(_sentence(parts, sides)))}</p><table>{''.join(rows)}</table>"
 
 
 #: Returns the score of each row of a matrix.

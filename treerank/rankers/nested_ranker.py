@@ -36,7 +36,7 @@ def _check_rankers(name: str, rankers: Any, sizes: dict[str, int]) -> None:
 
 @dataclass(eq=False, repr=False)
 class NestedRanker(Ranker):
-    """Rank in stages: each stage ranks the best documents of the stage before again.
+    """Rank in stages: each stage reranks the best documents of the stage before.
 
     The first ranker learns from all documents. Each further one learns from the documents that
     reach its stage, so it learns only the differences between these. A document reaches a stage

@@ -26,10 +26,16 @@ from treerank.documents.columns import (
     indicator_advice,
     warn_of_new_categories,
 )
-from treerank.documents.copied_columns import warn_of_copies_by_row
+from treerank.documents.copied_columns import warn_of_copied_columns
 from treerank.documents.eval_set import EvalSet, is_share
-from treerank.documents.features import feature_names_of, set_columns, shown_names
+from treerank.documents.features import (
+    check_features,
+    feature_names_of,
+    set_columns,
+    shown_names,
+)
 from treerank.documents.labels import (
+    check_labels,
     check_labels_by_name,
     labels_with_weight,
     split_labels,
@@ -38,7 +44,6 @@ from treerank.documents.labels import (
 from treerank.documents.queries import ByRow, QueryGroups, warn_without_qid
 from treerank.documents.ranking_data import Batches
 from treerank.documents.reading import (
-    check_documents,
     documents_of_batches,
     refuse_arrays,
     take_columns,
@@ -238,7 +243,7 @@ class Ranker(Scored):
         seed = seed_of(self)
         if is_share(eval_set) and position is not None:
             raise ValueError(
-                "eval_set must be queries with labels, (X, y, qid), where position is given; got "
+                "eval_set must be queries with labels, (X, y, qid), if position is given; got "
                 f"{eval_set!r}. A share of clicks would prefer the ranking that was shown."
             )
         weights = {"sample_weight": sample_weight, "query_weight": query_weight}
@@ -257,9 +262,9 @@ class Ranker(Scored):
             return
         name = shown_names(self)[min(self.columns_.categories)]
         raise ValueError(
-            f"X must have no categories for {type(self).__name__}, to which their codes would be "
-            f"numbers; got column {name!r}. Take TreeDirectRanker(), or write columns of zeros and "
-            f"ones. {indicator_advice(name)}"
+            f"X must have no categories for {type(self).__name__}, which would treat their codes "
+            f"as numbers; got column {name!r}. Use TreeDirectRanker(), or encode the column "
+            f"one-hot. {indicator_advice(name)}"
         )
 
     def _refuse_useless_checkpoint(self) -> None:
@@ -290,20 +295,21 @@ class Ranker(Scored):
         y = y if labels is None else next(iter(labels.values()))
         if not reset:
             warn_of_new_categories(self.columns_, X)
-        X, y = check_documents(
-            self, X, y, reset=reset, earlier=earlier, some_unjudged=True, qid=qid
-        )
+        y = check_labels(y, some_unjudged=True)
+        X = check_features(self, X, reset=reset, earlier=earlier)
+        y = check_labels(y, X.shape[0], some_unjudged=True)
         self._refuse_categories()
-        by_label = {"labels": labels, "label_weights": label_weights}
-        by_row = {**by_label, "position": position, **weights}
-        further_labels = {f"y[{n!r}]": values for n, values in [*(labels or {}).items()][1:]}
+        by_row = {"position": position, **weights}
         if reset:
-            warn_of_copies_by_row(self, X, {"position": position, **weights, **further_labels})
+            further_labels = {f"y[{n!r}]": values for n, values in [*(labels or {}).items()][1:]}
+            warn_of_copied_columns(self, X, {"y": y, "qid": qid, **by_row, **further_labels})
         documents = Rows(X, columns=self.columns_)
         pairs = None
         if given_pairs is not None:
             pairs = GivenPairs.from_table(given_pairs, QueryGroups.from_qid(qid, len(y)))
-        data = training_set(documents, y, qid, pairs=pairs, **by_row)
+        data = training_set(
+            documents, y, qid, pairs=pairs, labels=labels, label_weights=label_weights, **by_row
+        )
         warn_without_qid(qid, len(data.y))
         return data
 
@@ -434,9 +440,9 @@ class Ranker(Scored):
             name = type(self).__name__
             raise ValueError(f"position must be None for {name}, which does not learn from clicks.")
         elif labels is not None:
-            raise ValueError(f"y must be a single column where position is given; got {[*labels]}.")
+            raise ValueError(f"y must be a single column if position is given; got {[*labels]}.")
         elif given_pairs is not None:
-            raise ValueError("given_pairs must be None where position is given.")
+            raise ValueError("given_pairs must be None if position is given.")
 
     def _held_out(self, data, eval_set, eval_metric):
         """Return the documents for early stopping and calibration; None if ``eval_set`` is None.

@@ -85,7 +85,7 @@ def refresh(
     level: Level = 0.95,
     random_state: Whole = 0,
 ) -> Refreshed:
-    """Let a fitted ranker of trees learn from new data; keep the old ranker if that is better.
+    """Update a fitted ranker of trees with new data, and keep the old ranker if it is better.
 
     A copy, the candidate, learns from all new queries. Its gain is estimated by cross-validation:
     further copies learn from all folds of the new queries but one, and are measured on the
@@ -104,7 +104,7 @@ def refresh(
         Documents of earlier queries on which the ranker must not become worse. Best are queries
         that the ranker was not trained on.
     learn : {"leaves", "trees"}, default="leaves"
-        Move the values of the leaves and keep the splits, or put new trees on top; see
+        Refit the values of the leaves and keep the splits, or add new trees; see
         :class:`~treerank.feature_parts.refit.RefitTrees`.
     n_splits : int, default=5
         Number of folds of the new queries.
@@ -116,7 +116,7 @@ def refresh(
     Returns
     -------
     Refreshed
-        The ranker to use, and the gains on left-out queries. A candidate is not calibrated.
+        The ranker to use, and the gains on held-out queries. A candidate is not calibrated.
 
     Examples
     --------

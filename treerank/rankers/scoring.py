@@ -283,13 +283,16 @@ def warn_of_one_query(
         return
     if serves and n_documents < MANY:
         return
-    taken = f"qid is None{where}, so all {n_documents} rows are taken for one query, though fit"
+    taken = f"qid is None{where}, so all {n_documents} rows are treated as one query, though fit"
     if serves:
-        warn_user(f"{taken} had several. Pass qid; qid=np.zeros(len(X)) says that it is one query.")
+        warn_user(
+            f"{taken} had several. Pass qid; if it is one query, pass qid=np.zeros(len(X)) to say "
+            "so."
+        )
     else:
         warn_user(
-            f"{taken} had several. Pass qid; scikit-learn's tools pass it on where metadata "
-            "routing is enabled and a scorer requests it, and cv=QueryKFold(5) keeps queries whole."
+            f"{taken} had several. Pass qid; scikit-learn's tools pass it on if metadata routing "
+            "is enabled and a scorer requests it, and cv=QueryKFold(5) keeps queries whole."
         )
 
 

@@ -205,7 +205,7 @@ class TreeDirectRanker(DirectRanker):
         """Return the feature part: with few judged queries, "auto" is trees of two losses."""
         has_more = held_out is not None or data.documents.is_shard or self.warm_start
         has_more |= any(
-            given is not None for given in (data.pairs, data.labels, self.propensities_)
+            value is not None for value in (data.pairs, data.labels, self.propensities_)
         )
         is_few = adds_second_loss(self, data.n_queries)
         if not is_auto(self.feature_part) or has_more or not is_few:

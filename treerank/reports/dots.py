@@ -23,7 +23,7 @@ _MARGIN, _MOST_WITH_GRID = 0.05, 40
 class Dot:
     """An estimate with its interval, from ``low`` to ``high``, that is drawn in a cell of a table.
 
-    ``quartiles`` are drawn as a box, if given. ``shown`` is False for a difference that is not
+    ``quartiles`` are drawn as a box, if given. ``is_shown`` is False for a difference that is not
     significant once p-values are adjusted for several tests.
 
     Examples
@@ -36,7 +36,7 @@ class Dot:
     low: float
     high: float
     quartiles: tuple[float, float] | None = None
-    shown: bool = True
+    is_shown: bool = True
 
     @property
     def side(self) -> str:
@@ -46,7 +46,7 @@ class Dot:
         """
         if self.quartiles is not None:
             return "box"
-        if not self.shown:
+        if not self.is_shown:
             return "none"
         return "plus" if self.low > 0 else "minus" if self.high < 0 else "none"
 
@@ -154,7 +154,7 @@ def dots_of(chart: Intervals) -> list[Dot]:
     Examples
     --------
     >>> dots_of(Intervals.of(["age"], [(0.1, 0.0, 0.2)], x="drop"))
-    [Dot(estimate=0.1, low=0.0, high=0.2, quartiles=None, shown=True)]
+    [Dot(estimate=0.1, low=0.0, high=0.2, quartiles=None, is_shown=True)]
     """
     rows = zip(chart.estimates.tolist(), chart.low.tolist(), chart.high.tolist(), strict=True)
     return [Dot(estimate, low, high) for estimate, low, high in rows]
@@ -177,7 +177,7 @@ def quartile_dot(values: np.ndarray) -> Dot:
     Examples
     --------
     >>> quartile_dot(np.arange(101.0))
-    Dot(estimate=50.0, low=5.0, high=95.0, quartiles=(25.0, 75.0), shown=True)
+    Dot(estimate=50.0, low=5.0, high=95.0, quartiles=(25.0, 75.0), is_shown=True)
     """
     low, first, middle, third, high = np.quantile(values, [0.05, 0.25, 0.5, 0.75, 0.95]).tolist()
     return Dot(middle, low, high, (first, third))

@@ -78,8 +78,8 @@ def _note(subject: Subject, n_named: int, lists: list[str]) -> str:
     n_queries = subject.groups.n_queries
     if n_named == n_queries:
         return ""
-    others = "; of the others there are grades and ranks" if lists else ""
-    return f"Documents have their names in {n_named:,} of {n_queries:,} queries{others}."
+    clause = "; of the others there are grades and ranks" if lists else ""
+    return f"Documents have their names in {n_named:,} of {n_queries:,} queries{clause}."
 
 
 def _swaps(subject: Subject, chosen: list[int]) -> RankChanges:

@@ -7,9 +7,9 @@ from treerank.reports.subject import Subject
 from treerank.reports.tables import paragraphs, table
 
 _HOW = (
-    "Means are over the queries that have something to find. Intervals hold the true mean in 95 % "
-    "of samples of queries (bootstrap, bias-corrected and accelerated); they take the ranker as "
-    "given. p-values are from a paired randomization test over queries; the interval of a "
+    "Means are over the queries for which the metric is defined. Intervals hold the true mean in "
+    "95 % of samples of queries (bootstrap, bias-corrected and accelerated); they take the ranker "
+    "as given. p-values are from a paired randomization test over queries; the interval of a "
     "difference is that of the test. Neither is adjusted for the number of metrics.",
     "What a feature adds to a margin is its Shapley value, with the lower document as the "
     "reference. It is exact for sums of trees and linear models, and drawn for others.",

@@ -88,9 +88,9 @@ def report(
     baseline: Ranker | ArrayLike | str | None = None,
     train: Any = None,
     metrics: Metrics = (),
-    document_names: ArrayLike | None = None,
+    document_names: ArrayLike | str | None = None,
     texts: Mapping[str, str] | None = None,
-    slices: Mapping[str, ArrayLike] | None = None,
+    slices: Mapping[str, ArrayLike | str] | None = None,
     clusters: ClustersOfRows = None,
     title: str = "Ranking report",
     about: Mapping[str, str] | None = None,
@@ -118,13 +118,15 @@ def report(
         ranker, MAP and MRR. If the labels are fractions from 0 to 1, MAP and MRR count a label of
         at least 0.5 as relevant, unless the ``threshold`` of the ranker says otherwise. Metrics
         without a value for any query are omitted.
-    document_names : array-like of shape (n_documents,), default=None
-        Names of the documents; ``None`` numbers the rows from 0.
+    document_names : array-like of shape (n_documents,) or str, default=None
+        Names of the documents; ``None`` numbers the rows from 0. Text is the name of a column of
+        ``X``.
     texts : dict from str to str, default=None
         Texts of queries and titles of documents by id, such as ``{"977": "red shoes"}``. They are
         shown beside the ids.
-    slices : dict from str to array-like of shape (n_documents,), default=None
-        Columns of your own to divide queries by; see :func:`treerank.inspection.slices`.
+    slices : dict from str to array-like of shape (n_documents,) or str, default=None
+        Columns of your own to divide queries by, or names of columns of ``X``; see
+        :func:`treerank.inspection.slices`.
     clusters : array-like of shape (n_documents,) or str, default=None
         Cluster of each document, such as its user, if queries of a cluster are correlated; text
         is the name of a column of ``X``, also of one of ``qid``. Intervals and tests are then over
@@ -153,8 +155,11 @@ def report(
     features = check_features(ranker, documents)
     n = features.shape[0]
     y, against = check_labels(y, n, some_unjudged=True), _baseline_scores(baseline, X, n)
-    scores, names = scores_of(ranker, features), _document_names(document_names, n)
-    columns = dict(slices or {})
+    scores, names = (
+        scores_of(ranker, features),
+        _document_names(_column("document_names", document_names, X), n),
+    )
+    columns = {n: _column(f"slices[{n!r}]", c, X) for n, c in (slices or {}).items()}
     for name, column in columns.items():
         refuse_masked(f"slices[{name!r}]", column)
         if (shape := np.shape(column)) != (n,):
@@ -176,7 +181,7 @@ def report(
         warn_of_seen_queries(seen)
         if seen.n_same:
             n_queries = f"{seen.n_same} of these {seen.n_queries} queries"
-            about["Training"] = f"The ranker was fitted to {n_queries}: its values are too good."
+            about["Training"] = f"The ranker was fitted to {n_queries}: its values are too high."
     groups = QueryGroups.from_qid(qid, len(y))
     if not groups.with_two_labels(y).any():
         raise ValueError("y must have two different labels in some query of qid; got none.")
@@ -208,6 +213,11 @@ def report(
     )
     sections = [section for make in SECTIONS if (section := make(subject)) is not None]
     return Report(page(title, _lead(subject), sections))
+
+
+def _column(name, values, X):
+    """Return values, or the column of ``X`` that they name; ``name`` is the argument."""
+    return take_columns(X, **{name: values})[1][0] if isinstance(values, str) else values
 
 
 def _default_metrics(ranker, y):

@@ -56,7 +56,7 @@ class _Kind:
             return ["too few queries", mean, ""]
         gap = one.difference
         differs = one.p_value <= SIGNIFICANT
-        return [Dot(gap.estimate, gap.low, gap.high, shown=differs), mean, format_p(one.p_value)]
+        return [Dot(gap.estimate, gap.low, gap.high, is_shown=differs), mean, format_p(one.p_value)]
 
 
 def kinds(subject: Subject) -> Section | None:

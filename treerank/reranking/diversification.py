@@ -77,7 +77,7 @@ def diversify(
     scores = check_column("scores", scores) / 2  # so that their range is finite
     n = len(scores)
     if groups is not None and vectors is not None:
-        raise ValueError("vectors must be None where groups are given; got both.")
+        raise ValueError("vectors must be None if groups are given; got both.")
     if groups is None and at_most is not None:
         raise ValueError(f"groups must be given for at_most; got at_most={quote(at_most)}.")
     spread = np.ptp(scores)

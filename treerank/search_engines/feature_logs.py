@@ -217,8 +217,8 @@ def _matrix(rows: list[LoggedDocument], defaults: dict[str, float] | None, prefi
         more = row.features.keys() - defaults.keys()
         if lacking or more:
             raise ValueError(
-                f"{prefix}features must be those of the log: that of document "
-                f"{quote(row.document)} lacks {quote(sorted(lacking))}, and it alone has "
+                f"{prefix}features must be the same for all documents of the log; got document "
+                f"{quote(row.document)}, which lacks {quote(sorted(lacking))} and alone has "
                 f"{quote(sorted(more))}."
             )
     columns = {}

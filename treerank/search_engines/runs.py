@@ -96,14 +96,14 @@ def read_runs(
     The last column, ``rrf``, is the sum of the reciprocal ranks: reciprocal rank fusion.
 
     In production, call it without judgments on the lists of the live query, of the same depth, and
-    score ``X``: so all columns are made in one way.
+    score ``X``, so that all columns are computed in the same way.
 
     Parameters
     ----------
     runs : dict from str to path, TrecRun or dict
         Runs by the name of the retriever: the path of a TREC run file; a
         :class:`~treerank.datasets.trec.TrecRun`; scores, ``{query: {document: score}}``; or lists
-        without scores, ``{query: [document, ...]}``, best first, of which the score is less by 1
+        without scores, ``{query: [document, ...]}``, best first, whose scores decrease by 1
         from one document to the next. A run has each document of a query once.
     judgments : Qrels, path or dict, default=None
         Labels by query and document: of

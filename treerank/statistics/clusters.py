@@ -172,11 +172,11 @@ def refuse_clusters(name: str) -> None:
     Traceback (most recent call last):
     ...
     ValueError: clusters must be None where human_labels are given, which are of queries drawn one \
-by one. Pass one query of each cluster, or compare by people's labels alone, as y.
+by one. Pass one query of each cluster, or compare by human labels alone, as y.
     """
     raise ValueError(
         f"clusters must be None where {name} are given, which are of queries drawn one by one. "
-        "Pass one query of each cluster, or compare by people's labels alone, as y."
+        "Pass one query of each cluster, or compare by human labels alone, as y."
     )
 
 

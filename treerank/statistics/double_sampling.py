@@ -1,7 +1,7 @@
 r"""Prediction-powered inference: a mean from few values by people and many by a model.
 
 People have judged n of N queries, and an LLM all of them. Let :math:`y_i` be the metric of query i
-by people's labels and :math:`f_i` the one by the LLM's. The estimate comes from a regression,
+under human labels and :math:`f_i` the one under the LLM's. The estimate comes from a regression,
 
 .. math:: \hat\theta = \bar y_n + \hat\lambda\,(\bar f_N - \bar f_n), \qquad
           \hat\lambda = \frac{\mathrm{Cov}_n(y, f)}{\mathrm{Var}_n(f)}
@@ -41,7 +41,7 @@ class PredictionPowered(Shown):
     Parameters
     ----------
     interval : Interval
-        The mean by people's labels, with its confidence interval.
+        The mean under human labels, with its confidence interval.
     n_human, n_llm : int
         Number of values by people, and by the LLM.
     effective_n : float
@@ -53,7 +53,7 @@ class PredictionPowered(Shown):
     standard_error : float
         Standard error of the mean.
     human_mean, llm_mean : float
-        Mean by people's labels alone and by the LLM's alone, which is biased.
+        Mean under human labels alone and under the LLM's alone, which is biased.
     unit : {"queries", "documents"}, default="queries"
         What the values are of.
 
@@ -89,7 +89,7 @@ ones (correlation 0.63)
 
     @property
     def is_weak(self) -> bool:
-        """Whether the correlation of the LLM's values with people's is below ``WEAK`` in size."""
+        """Whether the LLM's values and the human values correlate by less than ``WEAK`` in size."""
         return abs(self.correlation) < WEAK
 
     @property
@@ -129,10 +129,10 @@ def prediction_powered_mean(
     qid: ByRow = None,
     level: Level = 0.95,
 ) -> PredictionPowered:
-    """Estimate a mean by people's labels, from few of their labels and many by an LLM.
+    """Estimate a mean under human labels, from a few human labels and many by an LLM.
 
     The values are a metric's values by query, such as ``NDCG(10).per_query(y, scores, qid)``, or
-    differences of two rankers. The interval covers the mean by people's labels however bad
+    differences of two rankers. The interval covers the mean under human labels however bad
     the LLM is; a good LLM makes it narrower. This needs a random sample: people must have judged
     queries drawn at random from the LLM's queries, and the LLM's prompt must not have been tuned on
     them. Neither can be checked from the values.
@@ -144,7 +144,7 @@ def prediction_powered_mean(
     Parameters
     ----------
     human : array-like of shape (n_values,)
-        Values by people's labels; NaN where there is none.
+        Values under human labels; NaN where there is none.
     llm : array-like of shape (n_values,)
         Values by the LLM's labels. NaN, as for a query in which the LLM finds nothing relevant,
         is replaced by the mean of the other values, so that the query still counts.
@@ -203,8 +203,9 @@ ones (correlation 0.70)
         )
     if result.is_weak:
         warn_user(
-            "The LLM's labels add almost nothing: their correlation with people's is "
-            f"{result.correlation:.2f}, below {WEAK}. Let people judge more, or mend the judge."
+            "The LLM's labels add almost nothing: their correlation with human labels is "
+            f"{result.correlation:.2f}, below {WEAK}. Let people judge more, or improve the LLM "
+            "judge."
         )
     return result
 

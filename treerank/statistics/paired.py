@@ -1,10 +1,10 @@
 r"""Paired results: the values of two rankers on the same splits or the same queries.
 
 Every test of two rankers takes two such columns, refuses what cannot be tested, and returns a
-:class:`PairedResult`. Entries that are NaN in both columns (queries that have nothing to find)
-are left out. NaN in one column alone means that the results are not paired.
+:class:`PairedResult`. Entries that are NaN in both columns, of queries for which the metric is
+undefined, are ignored. NaN in one column alone means that the results are not paired.
 
-Adjustment: p-values of several tests, raised so that many tests do not find too much.
+Adjustment: p-values of several tests are raised to control the family-wise error rate.
 """
 
 from dataclasses import dataclass

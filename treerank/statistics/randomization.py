@@ -42,7 +42,7 @@ def randomization_test(
     Parameters
     ----------
     a, b : array-like of shape (n_queries,)
-        Values of the two rankers; NaN in both if a query has nothing to find.
+        Values of the two rankers; NaN in both if the metric is undefined for a query.
     clusters : array-like of shape (n_queries,), default=None
         Cluster of each query, such as its user, if queries of a cluster are correlated: the
         signs of its differences are then flipped together. None means that queries are independent.
@@ -101,13 +101,13 @@ def randomization_interval(
 
     It holds the differences that the test would not reject, so it excludes 0 exactly where the
     p-value of the test is at most ``1 - level``. Its bounds are quantiles of the means of random
-    subsets of the queries (Hartigan, 1969). Few queries may allow no bounds at all: of five, the
-    test never finds a p-value below 1/16, and the interval of 95 % is infinite.
+    subsets of the queries (Hartigan, 1969). With few queries, there may be no bounds: with five,
+    the p-value of the test is never below 1/16, so the 95 % interval is infinite.
 
     Parameters
     ----------
     a, b : array-like of shape (n_queries,)
-        Values of the two rankers; NaN in both if a query has nothing to find.
+        Values of the two rankers; NaN in both if the metric is undefined for a query.
     clusters : array-like of shape (n_queries,), default=None
         As in :func:`randomization_test`: subsets are then of whole clusters.
     level : float, default=0.95

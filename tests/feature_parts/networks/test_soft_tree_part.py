@@ -43,9 +43,39 @@ def test_a_restored_part_gives_the_same_bits():
     np.testing.assert_array_equal(other.transform(X), part.transform(X))
 
 
+def test_the_weights_are_averages_over_all_steps_the_later_the_heavier():
+    """With a batch of all rows, an epoch is a step."""
+
+    def weights(n_epochs, average_weights):
+        settings = {"batch_size": 400, "learning_rate": 0.03, "n_outputs": 2}
+        part = fitted(n_epochs=n_epochs, average_weights=average_weights, **settings)
+        return part.get_state()["weights"]
+
+    steps = [weights(n, average_weights=False) for n in (1, 2, 3)]
+    for name, found in weights(3, average_weights=True).items():
+        one, two, three = (step[name].astype(float) for step in steps)
+        np.testing.assert_allclose(found, (one + 2 * two + 3 * three) / 6, rtol=1e-5, atol=1e-7)
+
+
+def test_the_average_at_the_best_epoch_is_kept():
+    queries = np.repeat(np.arange(20), 20)
+
+    def best_is_the_third(scores):
+        seen.append(scores)
+        return -abs(len(seen) - 3.0)
+
+    seen: list[np.ndarray] = []
+    part = SoftTrees(**SMALL | {"n_epochs": 6, "learning_rate": 0.03})
+    part.fit(X, make_objective(Y, queries), validation=(X, best_is_the_third))
+    assert part.best_iteration_ == 3
+    alone = fitted(n_epochs=3, learning_rate=0.03).transform(X)
+    np.testing.assert_array_equal(part.transform(X), alone)
+    np.testing.assert_allclose(seen[2], alone[:, 0], rtol=1e-4, atol=1e-5)
+
+
 def test_bad_parameters_are_refused_by_name():
-    for name, value in (("n_estimators", 0), ("depth", 0), ("gamma", 0)):
-        with pytest.raises(ValueError, match=f"^{name} must be a .*; got {value}"):
+    for name, value in (("n_estimators", 0), ("depth", 0), ("gamma", 0), ("average_weights", 2)):
+        with pytest.raises(ValueError, match=f"^{name} must be .*; got {value}"):
             fitted(**{name: value})
 
 

@@ -93,6 +93,16 @@ def test_a_step_goes_by_rate_unit_and_rows():
     assert found == pytest.approx(1 - 0.1 * 3 * 7 / (2 * 3))
 
 
+def test_the_average_weighs_a_step_by_its_number_and_leaves_the_steps_alone(times):
+    # Three batches of a query; the rates are 0.1, 0.2 and 0.4, the weights 0.9, 0.7 and 0.3.
+    trainer = make_trainer(batch_size=2)
+    trainer.average = training.averaged(trainer.model)
+    found = weight_after_an_epoch(trainer, Pull([2, 2, 2]), torch.ones(6, 1))
+    assert found == pytest.approx(0.3)
+    expected = (1 * 0.9 + 2 * 0.7 + 3 * 0.3) / 6
+    np.testing.assert_allclose(trainer.score(torch.ones(2, 1)), expected, rtol=1e-6)
+
+
 def test_a_step_forgets_the_gradients_before_it_and_takes_the_rate_of_its_moment(times):
     # Three queries of two rows, two of them at a time: 0.1 for the first step, then 0.2.
     found = weight_after_an_epoch(make_trainer(), Pull([2, 2, 2]), torch.ones(6, 1))

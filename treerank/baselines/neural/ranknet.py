@@ -1,6 +1,6 @@
 """RankNet and its kin: networks under the losses of pairs.
 
-RankNet takes the cross entropy of pair probabilities. LambdaRank weighs each pair by how much
+RankNet takes the cross entropy of pair probabilities. LambdaRank weights each pair by how much
 swapping it would change a metric. RankNet* is the DirectRanker of the paper that this library
 implements.
 """
@@ -83,9 +83,9 @@ class LambdaRank(NeuralRanker):
     Parameters
     ----------
     weight : {"ndcg", "map", "mrr", "err"}, default="ndcg"
-        The metric whose change weighs a pair.
+        The metric whose change is the weight of a pair.
     k : int, default=None
-        Rank at which that metric is cut off; None counts whole lists.
+        Cutoff rank of that metric; None counts whole lists.
     threshold : float, default=1.0
         Labels of at least this are relevant for "map" and "mrr".
 

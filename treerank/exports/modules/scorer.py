@@ -11,7 +11,8 @@
 
 A document is a mapping that has every name in FEATURES, categories unencoded; or a sequence of
 numbers in the order of FEATURES, with codes of categories. A missing value is None or NaN, and so
-is a category that training did not have.
+is a category that training did not have. Instead of the features title_0, title_1 and so on, a
+mapping may have an embedding, a list of these numbers, as "title".
 """
 
 from __future__ import annotations
@@ -30,6 +31,15 @@ _CODES = {
     column: {level: number for number, level in enumerate(levels)}
     for column, levels in _MODEL["categories"]
 }
+# Features by the name of the embedding that they may be the entries of.
+_EMBEDDINGS: dict[str, list[str]] = {}
+for _name in FEATURES:
+    _base, _, _number = _name.rpartition("_")
+    if _number == "0" and _base not in FEATURES:
+        _entries = [_name]
+        while f"{_base}_{len(_entries)}" in FEATURES:
+            _entries.append(f"{_base}_{len(_entries)}")
+        _EMBEDDINGS[_base] = _entries
 _CONSTANT, _IS_SINGLE, _RULE = _MODEL["constant"], _MODEL["single"], _MODEL["rule"]
 _MISSING_UP_TO, _LINEAR = _MODEL["missing_up_to"], _MODEL["linear"]
 # A tree is three lists over its nodes: the feature (its complement where missing values go left,
@@ -96,6 +106,7 @@ def code(feature: str, category: Any) -> int | None:
 def _values(document):
     """Return the values of a document as numbers; None is a missing one."""
     if hasattr(document, "keys"):
+        document = _with_entries(document)
         for name in FEATURES:
             if name not in document:
                 raise KeyError(f"document must have every feature, None if missing; lacks {name!r}")
@@ -113,6 +124,27 @@ def _values(document):
             raise TypeError(f"{FEATURES[j]!r} must be a number or None; got {value!r}")
         values[j] = None if value is None or value != value else float(value)
     return values
+
+
+def _with_entries(document):
+    """Return a document in which the entries of its embeddings have names of their own."""
+    further: dict[str, Any] = {}
+    for base, entries in _EMBEDDINGS.items():
+        if base not in document or entries[0] in document:
+            continue
+        values = document[base]
+        if values is None or (isinstance(values, float) and values != values):
+            values = [None] * len(entries)
+        if isinstance(values, (str, bytes)):
+            raise TypeError(f"{base!r} must be a list of {len(entries)} numbers; got {values!r}")
+        if not hasattr(values, "__len__"):  # another value of this name, which is no feature
+            continue
+        if len(values) != len(entries):
+            raise ValueError(
+                f"{base!r} must be a list of {len(entries)} numbers; got one of {len(values)}"
+            )
+        further.update(zip(entries, values))  # noqa: B905  (Python 3.8)
+    return {**document, **further} if further else document
 
 
 def _without_zeros(value):

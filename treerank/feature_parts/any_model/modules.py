@@ -44,8 +44,8 @@ class TorchModule(NetworkPart):
     """A module of your own, which maps rows of features to one output or several.
 
     The module is trained as any other network of this package: batches of whole queries, Adam,
-    early stopping by an ``eval_set``. It has to map each row alone, since the score of a document
-    must not depend on those beside it, and to compute in double precision, too.
+    early stopping by an ``eval_set``. It must map each row independently, since the score of a
+    document must not depend on other documents, and it must also work in double precision.
 
     A model file holds the weights of the module, its ``state_dict``, and no code:
     ``load(path, build=build)`` reads it, and refuses a module of other layers or other outputs.

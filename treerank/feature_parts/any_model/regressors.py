@@ -55,19 +55,19 @@ def _check_regressor(name: str, value: Any) -> None:
 
 @dataclass(eq=False, repr=False)
 class NewtonBoosting(BaseEstimator):
-    r"""Copies of a regressor, each fitted to what the ones before it leave of an objective.
+    r"""Boosting of any regressor: each copy is fitted to Newton steps on the objective.
 
     With gradient :math:`g` and hessian :math:`h` at the scores so far, a copy is fitted to
     :math:`-g_i / h_i` with weights :math:`h_i`, as the trees of LogitBoost are [1]_. Its
     predictions :math:`p` are a direction, along which the scores take a Newton step,
     :math:`-\sum_i g_i p_i / \sum_i h_i p_i^2`, times ``learning_rate``.
 
-    So any regressor ranks: kernel ridge, nearest neighbors, forests, splines, Gaussian processes,
-    pipelines. One whose ``fit`` takes no ``sample_weight`` is fitted to rows that are drawn with
-    replacement in proportion to :math:`h_i`.
+    So any regressor can rank: kernel ridge, nearest neighbors, forests, splines, Gaussian
+    processes, pipelines. One whose ``fit`` takes no ``sample_weight`` is fitted to rows that are
+    drawn with replacement in proportion to :math:`h_i`.
 
-    A column of categories becomes a column of zeros and ones for each of them, after the columns of
-    numbers. Missing values stay NaN: put an imputer before a regressor that takes none.
+    Categorical columns are one-hot encoded, after the columns of numbers. Missing values stay NaN:
+    put an imputer before a regressor that does not accept them.
 
     Parameters
     ----------

@@ -38,11 +38,10 @@ class TransformerPart(BaseEstimator):
     """A transformer of scikit-learn: kernel maps, splines, embeddings of forests or of texts.
 
     ``TreeDirectRanker(Nystroem())`` is ``TreeDirectRanker(TransformerPart(Nystroem()))``. The
-    transformer never sees the objective. The ranker weighs its columns, by the convex form of the
-    objective and an L2 penalty.
+    transformer never sees the objective. The ranker fits a weight for each of its columns, by
+    convex optimization with an L2 penalty.
 
-    A column of categories becomes a column of zeros and ones for each of them, after the columns of
-    numbers.
+    Categorical columns are one-hot encoded, after the columns of numbers.
 
     Parameters
     ----------
@@ -53,7 +52,7 @@ class TransformerPart(BaseEstimator):
         :func:`~treerank.feature_parts.head_fitting.fit_head`. None is the ``head_alpha`` of the
         ranker, and 10 in an ensemble.
     random_state : int, RandomState instance or None, default=None
-        Seed of the transformer, and of those within it, where they have none of their own.
+        Seed of the transformer, and of its steps, if they have no seed of their own.
 
     Attributes
     ----------

@@ -31,7 +31,7 @@ def boost(part: Any, task: GrowthTask, bins: Bins, rules: TreeRules, groups: np.
     bool and shape (n_groups, n_features), says which features may be on one path.
     """
     earlier, progress, held_out = task.earlier, task.progress, task.validation_rows
-    binned, scores = bin_rows(task.rows, bins), _earlier_scores(task, task.rows)
+    scores, binned = _earlier_scores(task, task.rows), bin_rows(task.rows, bins)
     n_spare = speculation.n_spare(rules) if task.rows.is_shard else 0
     n_integers = PRECISIONS[part.precision][1]
     histograms = make_histograms(binned, n_integers, rules, task.rows.n_total, n_spare)

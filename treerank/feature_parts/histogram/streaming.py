@@ -10,7 +10,6 @@ from dataclasses import KW_ONLY, dataclass, replace
 from typing import Annotated, Any, ClassVar
 
 from treerank.checks import check_count, check_number
-from treerank.documents.rows import Rows
 from treerank.feature_parts.base import Validation
 from treerank.feature_parts.engine_words import answers_engine_words
 from treerank.feature_parts.histogram.trees import HistogramTrees
@@ -87,8 +86,8 @@ class StreamingTrees(HistogramTrees):
     def _count_new(self, start: int, n_estimators: int) -> int:
         return n_estimators
 
-    def _earlier_booster(self, rows: Rows, n_scores: int) -> Forest | None:
-        forest = super()._earlier_booster(rows, n_scores)
+    def _earlier_booster(self, n_features: int, n_outputs: int) -> Forest | None:
+        forest = super()._earlier_booster(n_features, n_outputs)
         if forest is None:
             return None
         n_kept = min(forest.n_trees, self.max_estimators - self.n_estimators)

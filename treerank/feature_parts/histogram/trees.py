@@ -101,11 +101,10 @@ class HistogramTrees(BoostedTrees):
 
     def grow(self, task: GrowthTask) -> Forest:
         """Return a forest with ``n_new`` more trees than ``earlier``."""
-        categorical = self._categorical_columns(task.rows)
-        signs, groups = self._constraints(task.rows, categorical, task.derivatives.n_outputs)
-        n_threads = self.n_threads_for(task.rows)
-        bins = find_bins(task.rows, most=self.max_bin, categorical=categorical, seed=task.seed)
-        with kernel_threads(n_threads):
+        rows, categorical = task.rows, task.categorical
+        signs, groups = self._constraints(rows, categorical, task.derivatives.n_outputs)
+        bins = find_bins(rows, most=self.max_bin, categorical=categorical, seed=task.seed)
+        with kernel_threads(task.n_threads):
             rules = self._rules(task.sizes, bool(signs.any()))
             bins.columns["sign"] = signs[bins.columns["feature"]]
             return boost(self, task, bins, rules, groups)

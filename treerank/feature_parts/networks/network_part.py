@@ -294,11 +294,10 @@ class NetworkPart(BaseEstimator):
                     progress.measure(scores)
                 enough = progress.record(n_done)
                 if progress.kept() == n_done:
-                    best = copy.deepcopy(self._model.state_dict())
+                    best = copy.deepcopy(trainer.result.state_dict())
                 if enough:
                     break
-        if best is not None:
-            self._model.load_state_dict(best)
+        self._model.load_state_dict(trainer.result.state_dict() if best is None else best)
         kept = progress.kept()
         self.best_iteration_ = n_done if kept is None else kept
         self.evals_result_ = progress.history()

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch.optim.swa_utils import AveragedModel
 
 from treerank.numerics.threads import kernel_threads
 from treerank.objectives.base import Objective, as_objective
@@ -76,6 +77,19 @@ def rate_at(part: Any, epoch: float) -> float:
     return part.learning_rate * DECAYS[part.decay](part.decay_rate, epoch / part.decay_epochs)
 
 
+def averaged(model: ScoredNetwork) -> AveragedModel:
+    """Return the average of the weights of a model over its steps, of which there are none yet.
+
+    The weight of a step is proportional to its number.
+
+    References
+    ----------
+    O. Shamir, T. Zhang: Stochastic gradient descent for non-smooth optimization: convergence
+    results and optimal averaging schemes. ICML 2013 (section 4, with eta = 1).
+    """
+    return AveragedModel(model, avg_fn=lambda mean, last, n: mean.lerp(last, 2 / (n + 2)))
+
+
 @dataclass
 class Trainer:
     """Gradient descent on an objective, epoch by epoch, by the settings of a ``NetworkPart``.
@@ -99,6 +113,9 @@ class Trainer:
         ``decay="adaptive"``.
     error : float
         Value of the last epoch.
+    average : AveragedModel or None
+        The average of the weights over all steps, see :func:`averaged`; if there is one, it is the
+        model that a fit returns.
 
     Examples
     --------
@@ -121,11 +138,17 @@ class Trainer:
     seed: int
     n_rises: int = 0
     error: float = math.inf
+    average: AveragedModel | None = None
+
+    @property
+    def result(self) -> torch.nn.Module:
+        """The model that a fit returns: the average over the steps, or as the last step left it."""
+        return self.model if self.average is None else self.average.module
 
     def run_epoch(self, X: torch.Tensor, objective: Objective, epoch: int) -> None:
         """Take the steps of one epoch, in which every document is in one batch."""
         part = self.part
-        objective = as_objective(objective).for_epoch(lambda: self.score(X))
+        objective = as_objective(objective).for_epoch(lambda: scores_of(self.model, X))
         self.model.train()
         rng = np.random.default_rng([self.seed, epoch])
         n_steps, error = -(-len(X) // part.batch_size), 0.0
@@ -137,11 +160,8 @@ class Trainer:
         self.error = error
 
     def score(self, X: torch.Tensor) -> np.ndarray:
-        """Return scores in single precision, as training computes them, and without dropout."""
-        self.model.eval()
-        with torch.inference_mode():
-            scores = torch.cat([self.model(rows) for rows in X.split(_ROWS)])
-        return scores.cpu().double().numpy()[:, 0]
+        """Return the scores of the model that a fit returns."""
+        return scores_of(self.result, X)
 
     def _take_step(self, X, batch, iteration):
         """Take a step on a batch; return the value of the objective before it.
@@ -164,6 +184,8 @@ class Trainer:
         self.optimizer.zero_grad()
         scores.backward(gradient / (self.unit * len(batch.rows)))
         self.optimizer.step()
+        if self.average is not None:
+            self.average.update_parameters(self.model)
         return value
 
     def _refuse_infinity(self, scores, objective, iteration):
@@ -178,6 +200,14 @@ class Trainer:
             "gradient must be finite in single precision; got an infinite one from "
             f"{as_objective(objective).name} in iteration {iteration}.{hint}"
         )
+
+
+def scores_of(model: torch.nn.Module, X: torch.Tensor) -> np.ndarray:
+    """Return scores in single precision, as training computes them, and without dropout."""
+    model.eval()
+    with torch.inference_mode():
+        scores = torch.cat([model(rows) for rows in X.split(_ROWS)])
+    return scores.cpu().double().numpy()[:, 0]
 
 
 def objective_unit(objective: Objective, batch_size: int, seed: int) -> float:

@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from treerank.all_or_nothing import all_or_nothing
 from treerank.checks import check_count, check_sequence
+from treerank.documents.columns import Columns
 from treerank.documents.rows import Rows
 from treerank.feature_parts.base import Validation, check_validation
 from treerank.feature_parts.components import Components
@@ -79,6 +80,10 @@ class GrowthTask(NamedTuple):
     needs_values : bool
         Whether thresholds of earlier trees, which come from other rows, may lie inside bins of
         these rows: engines then need values in addition to bins.
+    categorical : tuple of int
+        Columns with codes of categories.
+    n_threads : int
+        Number of threads that grow the trees.
     """
 
     rows: Rows
@@ -90,6 +95,8 @@ class GrowthTask(NamedTuple):
     seed: int
     sizes: Sizes
     needs_values: bool
+    categorical: tuple[int, ...]
+    n_threads: int
 
 
 @dataclass(eq=False, repr=False)
@@ -230,10 +237,12 @@ class BoostedTrees(BaseEstimator):
         self._check_parameters(validation)
         if self.reading:
             warn_of_lost_values(rows, self.as_read, self.reading)
-        self._refuse_empty_draws(rows)
-        earlier = self._earlier_booster(rows, objective.n_outputs)
+        n_features = rows.shape[1]
+        n_documents, n_queries = rows.total(np.array([len(rows), objective.n_queries])).tolist()
+        self._refuse_empty_draws(n_documents)
+        earlier = self._earlier_booster(n_features, objective.n_outputs)
         start = 0 if earlier is None else self.describe(earlier)[2]
-        sizes = self._sizes_for(rows, objective)
+        sizes = self._sizes_for(n_documents, n_queries, n_features)
         n_new = self._count_new(start, sizes.n_estimators)
         if n_new == 0:
             return self
@@ -242,27 +251,32 @@ class BoostedTrees(BaseEstimator):
         newest = sizes.newest if rounds == "auto" else 1.0
         saver = saver_of(self, rows, objective, validation, start, sizes)
         metric = validation and validation[1]
+        derivatives = FixedPointDerivatives(
+            objective, len(rows), start, self.largest_derivative, rows.largest
+        )
+        progress = Progress(metric, patience, start, start + n_new, saver, newest)
+        needs_values = earlier is not None
+        earlier, n_new = self._resumed(earlier, n_new, derivatives, progress)
         task = GrowthTask(
             rows=rows,
-            derivatives=FixedPointDerivatives(
-                objective, len(rows), start, self.largest_derivative, rows.largest
-            ),
+            derivatives=derivatives,
             n_new=n_new,
             earlier=earlier,
-            validation_rows=validation and as_rows(validation[0], rows.shape[1], sparse=True),
-            progress=Progress(metric, patience, start, start + n_new, saver, newest),
+            validation_rows=validation and as_rows(validation[0], n_features, sparse=True),
+            progress=progress,
             seed=check_random_state(self.random_state).randint(2**30),
             sizes=sizes,
-            needs_values=earlier is not None,
+            needs_values=needs_values,
+            categorical=self._categorical_columns(rows.columns, n_features),
+            n_threads=self.n_threads_for(len(rows) * n_features),
         )
         with kernel_threads(self.n_threads):
-            booster = self.grow(self._resumed(task))
-        kept = task.progress.kept()
+            booster = self.grow(task)
+        kept = progress.kept()
         if kept is not None:
-            total, name = sizes.n_estimators, task.progress.name
-            say(f"{kept} of {total} trees are kept: {name} was best there")
+            say(f"{kept} of {sizes.n_estimators} trees are kept: {progress.name} was best there")
         before = self.evals_result_ if self._continues_itself() else None
-        return self._set_booster(booster, task.progress.history(before), sizes)
+        return self._set_booster(booster, progress.history(before), sizes)
 
     def transform(self, X: Any) -> np.ndarray:
         """Return f(x), the sums of the trees, of shape (n_documents, n_outputs_)."""
@@ -278,9 +292,12 @@ class BoostedTrees(BaseEstimator):
         importance = np.asarray(self.importance(), dtype=np.float64)
         return importance / max(importance.sum(), np.finfo(np.float64).tiny)
 
-    def n_threads_for(self, rows: Rows) -> int:
-        """Return the number of threads that grow trees; with ``n_jobs=None``, few rows get few."""
-        busy = max(1, rows.shape[0] * rows.shape[1] // self.cells_per_thread)
+    def n_threads_for(self, n_cells: int) -> int:
+        """Return the number of threads that grow trees on an X of this many entries.
+
+        With ``n_jobs=None``, few entries get few threads.
+        """
+        busy = max(1, n_cells // self.cells_per_thread)
         return self.n_threads if self.n_jobs is not None else min(busy, self.n_threads)
 
     @property
@@ -299,13 +316,13 @@ class BoostedTrees(BaseEstimator):
 
     def expected_components(self, documents: Rows) -> Components:
         """Return trees of the kind that ``fit`` grows on such documents."""
-        levels = documents.columns.categories
+        levels, n_features = documents.columns.categories, documents.shape[1]
         n_categories = {
             column: len(levels[column]) if column in levels else 1
-            for column in self._categorical_columns(documents)
+            for column in self._categorical_columns(documents.columns, n_features)
         }
         trees = sample_trees(
-            documents.shape[1], n_categories, rule=self.category_rule, sum_dtype=self.sum_dtype
+            n_features, n_categories, rule=self.category_rule, sum_dtype=self.sum_dtype
         )
         return Components(trees)
 
@@ -347,34 +364,31 @@ class BoostedTrees(BaseEstimator):
     def _continues_itself(self) -> bool:
         return self.warm_start and "booster_" in vars(self)
 
-    def _refuse_empty_draws(self, rows: Rows) -> None:
+    def _refuse_empty_draws(self, n_documents: int) -> None:
         """Refuse a ``subsample`` of less than one document."""
-        n_rows = rows.n_total
-        if 0 < self.subsample * n_rows < 1:
+        if 0 < self.subsample * n_documents < 1:
             raise ValueError(
-                f"subsample must draw one of {n_rows} documents; got {self.subsample!r}."
+                f"subsample must draw one of {n_documents} documents; got {self.subsample!r}."
             )
 
     def _check_parameters(self, validation: Validation | None) -> None:
         check_parameters(self)
         check_validation(self, validation)
 
-    def _sizes_for(self, rows: Rows, objective: Objective) -> Sizes:
+    def _sizes_for(self, n_documents: int, n_queries: int, n_features: int) -> Sizes:
         """Return the sizes of the trees, and report the ones that were chosen.
 
         A value "auto" becomes the size of the earlier trees if the fit continues them, else the
         size from :func:`auto_sizes`.
         """
-        counts = np.array([len(rows), objective.n_queries])
-        n_documents, n_queries = rows.total(counts).tolist()
         params = self.get_params(deep=False)
         names = params.keys() & set(Sizes._fields)
         chosen = {name: params[name] for name in names if params[name] != "auto"}
         if self._continues_itself():  # new trees have the sizes of the earlier ones
             chosen = self._sizes.of_tree() | chosen
-        sizes = auto_sizes(n_documents, n_queries, rows.shape[1], chosen)
+        sizes = auto_sizes(n_documents, n_queries, n_features, chosen)
         if len(chosen) < len(sizes):
-            numbers = f"{n_queries} queries, {n_documents} documents, {rows.shape[1]} features"
+            numbers = f"{n_queries} queries, {n_documents} documents, {n_features} features"
             say(f"{sizes.described()}; {'set or ' if chosen else ''}chosen from {numbers}")
         return sizes
 
@@ -393,7 +407,7 @@ class BoostedTrees(BaseEstimator):
             )
         return n_new
 
-    def _earlier_booster(self, rows: Rows, n_outputs: int) -> Any:
+    def _earlier_booster(self, n_features: int, n_outputs: int) -> Any:
         """Return the booster that ``warm_start`` continues, or None.
 
         Refuses data with other numbers of features or outputs than in the earlier fit.
@@ -401,35 +415,40 @@ class BoostedTrees(BaseEstimator):
         if not self._continues_itself():
             return None
         for name, n_now, n_before in (
-            ("X must have as many features", rows.shape[1], self.n_features_in_),
+            ("X must have as many features", n_features, self.n_features_in_),
             ("objective must have as many outputs", n_outputs, self.n_outputs_),
         ):
             if n_now != n_before:
                 raise ValueError(f"{name} as in the earlier fit, {n_before}; got {n_now}.")
         return self.booster_
 
-    def _resumed(self, task: GrowthTask) -> GrowthTask:
-        """Return the rest of a task of which a checkpoint holds the first trees."""
-        progress, start = task.progress, task.derivatives.iteration
+    def _resumed(
+        self, earlier: Any, n_new: int, derivatives: FixedPointDerivatives, progress: Progress
+    ) -> tuple[Any, int]:
+        """Return ``(earlier, n_new)`` of the rest of a fit whose first trees a checkpoint holds.
+
+        Without such trees they are returned unchanged. ``derivatives`` and ``progress`` go on from
+        the last of them.
+        """
         state = progress.saver and progress.saver.saved()
         if not state:
-            return task
-        booster = self.restore_booster(state["model"])
+            return earlier, n_new
+        start, booster = derivatives.iteration, self.restore_booster(state["model"])
         # Iterations whose trees had no split, and were thrown away, count, too.
         n_done = self.describe(booster)[2] + state["progress"]["n_without_split"]
-        n_left = start + task.n_new - n_done
+        n_left = start + n_new - n_done
         if n_left <= 0:
-            return task
+            return earlier, n_new
         progress.resume(state["progress"], start)
-        task.derivatives.iteration = n_done
-        return task._replace(earlier=booster, n_new=n_left)
+        derivatives.iteration = n_done
+        return booster, n_left
 
-    def _categorical_columns(self, rows: Rows) -> tuple[int, ...]:
+    def _categorical_columns(self, columns: Columns, n_features: int) -> tuple[int, ...]:
         """Return the indices of the columns with codes of categories."""
-        columns, names = self.categorical_features, rows.columns.names
-        if columns is None:
-            return tuple(rows.columns.categories)
-        return column_indices("categorical_features", columns, rows.shape[1], names)
+        chosen = self.categorical_features
+        if chosen is None:
+            return tuple(columns.categories)
+        return column_indices("categorical_features", chosen, n_features, columns.names)
 
     def _set_booster(self, booster, evals_result, sizes):
         self._sizes = sizes

@@ -172,7 +172,7 @@ class LightGBMTrees(BoostedTrees):
             "params": params,
             "copies_rows": task.earlier is not None,
             "feature_name": engine_names(task.rows.columns.names) or "auto",
-            "categorical_feature": list(self._categorical_columns(task.rows)) or "auto",
+            "categorical_feature": list(task.categorical) or "auto",
         }
         data = make_dataset(task.rows, **options)
         if task.validation_rows is None:
@@ -187,7 +187,7 @@ class LightGBMTrees(BoostedTrees):
         params |= task.sizes.of_tree()
         params |= {
             "num_class": derivatives.n_outputs,
-            "num_threads": self.n_threads_for(rows),
+            "num_threads": task.n_threads,
             "metric": "None",
             "verbosity": -1,
             "feature_pre_filter": False,  # otherwise LightGBM aborts on tiny data
@@ -316,8 +316,8 @@ def refusing_empty_leaves(params: Mapping[str, Any]) -> Iterator[None]:
         raise ValueError(
             "min_child_weight must be above 0, or min_child_samples above 1, for documents whose "
             f"hessians are as small as here; got min_child_weight={params['min_child_weight']!r} "
-            f"and min_child_samples={params['min_child_samples']!r}: LightGBM made a leaf of "
-            "nothing. HistogramTrees take these settings."
+            f"and min_child_samples={params['min_child_samples']!r}: LightGBM made an empty leaf. "
+            "HistogramTrees accept these settings."
         ) from error
 
 

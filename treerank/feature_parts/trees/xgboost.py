@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
+from scipy.sparse import csr_matrix, issparse
 
 from treerank.checks import check_count, quote
 from treerank.documents.rows import Rows
 from treerank.feature_parts.base import Validation
 from treerank.feature_parts.engine_words import answers_engine_words
-from treerank.feature_parts.rows import stored_as
 from treerank.feature_parts.trees.arguments import check_engine_params, constraints_of, engine_names
 from treerank.feature_parts.trees.bin_sample import quantile_rows, sample_of, share_of_sample
 from treerank.feature_parts.trees.boosting import (
@@ -154,9 +154,10 @@ class XGBoostTrees(BoostedTrees):
         """Return a booster with ``n_new`` more iterations than ``earlier``."""
         derivatives, progress = task.derivatives, task.progress
         zeros = _treatment_of_zeros(task.rows, task.earlier)
+        params = xgboost_parameters(self, task)
         data, held_out = self._matrices(task)
         booster = xgboost.train(
-            xgboost_parameters(self, task),
+            params,
             data,
             num_boost_round=task.n_new,
             obj=lambda scores, _: derivatives(scores),
@@ -179,12 +180,12 @@ class XGBoostTrees(BoostedTrees):
         """Return ``(training matrix, [(validation matrix, name)])``; the list may be empty."""
         rows, earlier = task.rows, task.earlier
         options: dict[str, Any] = {
-            "categorical": self._categorical_columns(rows),
+            "categorical": task.categorical,
             "sparse": rows.is_sparse,
             "needs_values": task.needs_values,
             "names": (earlier and earlier.feature_names) or engine_names(rows.columns.names),
             "max_bin": self.n_bins_for(rows),
-            "n_threads": self.n_threads_for(rows),
+            "n_threads": task.n_threads,
             "seed": task.seed,
         }
         data = make_matrix(rows, **options)
@@ -262,6 +263,13 @@ def _treatment_of_zeros(rows, earlier):
             f"and missing in a sparse matrix; got a {other} one."
         )
     return zeros
+
+
+def stored_as(values: Any, *, sparse: bool) -> Any:
+    """Return the values as a CSR matrix if ``sparse``, else as an array."""
+    if issparse(values) == sparse:
+        return values
+    return csr_matrix(values) if sparse else values.toarray()
 
 
 class RowIterator(xgboost.DataIter):
@@ -443,7 +451,7 @@ def xgboost_parameters(part: Any, task: GrowthTask) -> dict[str, Any]:
         "num_target": derivatives.n_outputs,
         "tree_method": "hist",
         "max_bin": part.n_bins_for(rows),
-        "nthread": part.n_threads_for(rows),
+        "nthread": task.n_threads,
         "disable_default_eval_metric": 1,
         "seed": task.seed + derivatives.iteration,  # a continued fit must not draw the same rows
     }

@@ -28,16 +28,16 @@ class Pairs:
         Only pairs of neighboring levels of relevance (of those present in the query); a total
         order follows from them by transitivity.
     top : int or None, default=None
-        Only pairs with at least one document among the first ``top`` of the present ranking.
-        Documents of equal scores around that slot count by their probability of being among the
+        Only pairs with at least one document among the first ``top`` of the current ranking.
+        Documents with tied scores at that rank count by their probability of being among the
         first. In long queries only these pairs are visited.
     ties : bool, default=False
         Also pairs of equal labels, where each order is right with probability 1/2 (RankNet).
     balanced : bool, default=False
-        Weigh documents so that the pairs of any two levels of a query have the same total weight,
+        Weight documents so that the pairs of any two levels of a query have the same total weight,
         however rare a level is; the total of the query stays. With ``adjacent=True``, it is what
-        the authors of the DirectRanker paper draw in expectation: as many pairs of each two
-        neighboring levels. Weights of documents and ``weight`` count on top.
+        the authors of the DirectRanker paper draw in expectation: equally many pairs of any two
+        neighboring levels. Weights of documents and ``weight`` are applied in addition.
 
     Examples
     --------

@@ -35,11 +35,11 @@ class PairSettings:
     sigma : float, default=1.0
         Scale of the scores: the margin is :math:`\sigma (s_i - s_j)`.
     k : int, default=None
-        Truncation of the metric behind ``weight``.
+        Cutoff rank of the metric in ``weight``.
     gain : {"exponential", "linear"} or array-like, default="exponential"
         Gain of a label for NDCG and ERR weights.
     threshold : float, default=1.0
-        Labels from here on are relevant for MAP and MRR weights.
+        Smallest label that is relevant for MAP and MRR weights.
     smoothing : float, default=0.0
         Scale of Gumbel noise on the scores that ranks come from, drawn anew in every iteration.
     query_normalization : {None, "equal", "log"}, default=None
