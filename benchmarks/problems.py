@@ -29,7 +29,7 @@ MANY |= {
     f"synthetic, {noise:.0%} noise".replace("%", " %"): [
         ("synthetic", n, documents, noise, 0)
         for n, documents in ((1000, 20), (3000, 20), (10_000, 10), (30_000, 10))
-        if n < 30_000 or noise == 0.3
+        if n < 10_000 or noise == 0.3
     ]
     for noise in (0.3, 0.5)
 }
