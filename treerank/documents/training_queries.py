@@ -122,8 +122,8 @@ class TrainingQueries:
         """
         hashes, sizes = hashes_of_queries(of_rows, groups, judged)
         largest = np.uint64(2**64 - 1)
-        row_hashes = of_rows if judged is None else np.where(judged, of_rows, largest)
-        first = np.minimum.reduceat(groups.sorted(row_hashes), groups.indptr[:-1])
+        hashes_of_rows = of_rows if judged is None else np.where(judged, of_rows, largest)
+        first = np.minimum.reduceat(groups.sorted(hashes_of_rows), groups.indptr[:-1])
         return cls(ids, hashes, sizes, np.where(sizes > 0, first, np.uint64(0)))
 
     def take(self, queries: np.ndarray) -> Self:
