@@ -440,10 +440,11 @@ def _run_recorded(job: Job) -> tuple[Outcome | Failure, list[tuple[str, type[War
 def _run(jobs: Sequence[Job], n_jobs: int) -> list[Outcome | Failure]:
     """Run jobs in parallel and return their results in the order of the jobs.
 
-    A warning of several fits is given once.
+    A warning of several fits is given once, and so is the same error of a ranker.
     """
     parallel = joblib.Parallel(n_jobs=min(n_jobs, len(jobs)), return_as="generator_unordered")
     outcomes: list[Outcome | Failure] = []
+    failed = set[tuple[str, str]]()
     listener = current_listener()
     has_splits = len({job.split.name for job in jobs}) > 1
     warned_of: set[tuple[str, type[Warning]]] = set()
@@ -454,7 +455,8 @@ def _run(jobs: Sequence[Job], n_jobs: int) -> list[Outcome | Failure]:
                 if warning not in warned_of:
                     warned_of.add(warning)
                     warn_user(*warning)
-            if isinstance(outcome, Failure):
+            if isinstance(outcome, Failure) and (outcome.ranker, outcome.error) not in failed:
+                failed.add((outcome.ranker, outcome.error))
                 warnings.warn(str(outcome), UserWarning, stacklevel=3)
             where = f" on split {outcome.split}" if has_splits else ""
             listener(len(outcomes), len(jobs), f"{outcome.ranker}{where}")
