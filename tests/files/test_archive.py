@@ -89,7 +89,7 @@ def test_a_file_cut_anywhere_is_truncated(folder, whole):
     data, cut = whole.read_bytes(), folder / "cut"
     for length in range(len(data)):
         cut.write_bytes(data[:length])
-        with pytest.raises(ValueError, match=r"whole file; .*cut is truncated or damaged"):
+        with pytest.raises(ValueError, match=r"complete file; .*cut is truncated or damaged"):
             read_archive(cut)
 
 

@@ -120,15 +120,19 @@ class ClickCounts(Shown):
 
     @classmethod
     def of_keys(
-        cls, key: np.ndarray, shown: np.ndarray, clicked: np.ndarray, items: Items, n_slots: int
+        cls,
+        key: np.ndarray,
+        impressions: np.ndarray,
+        clicks: np.ndarray,
+        items: Items,
+        n_slots: int,
     ) -> Self:
         """Make counts from ascending, distinct keys ``item * n_slots + slot``, one entry per key.
 
-        ``shown`` and ``clicked`` are numbers of impressions and of clicks; a slot is a position
-        from 0.
+        ``impressions`` and ``clicks`` are numbers of both by key; a slot is a position from 0.
         """
         item, slot = (key // n_slots).astype(np.int32), (key % n_slots).astype(np.int32)
-        return cls(item, slot, shown, clicked, items, n_slots)
+        return cls(item, slot, impressions, clicks, items, n_slots)
 
     @classmethod
     def of_impressions(
@@ -232,5 +236,5 @@ def shown_documents(
     items, n_slots = Items(query[first], np.arange(len(first))), int(position.max())
     key, count = np.unique(item * n_slots + position - 1, return_inverse=True)
     times = np.ones(len(item)) if weight is None else weight
-    shown, clicked = (np.bincount(count, weights) for weights in (times, times * clicked))
-    return first, ClickCounts.of_keys(key, shown, clicked, items, n_slots)
+    impressions, clicks = (np.bincount(count, weights) for weights in (times, times * clicked))
+    return first, ClickCounts.of_keys(key, impressions, clicks, items, n_slots)

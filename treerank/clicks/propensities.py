@@ -161,10 +161,10 @@ class SessionPropensities:
         if self.is_given or (session_weights == 1).all():
             return self.all_sessions
         weight, n = session_weights[self.log.session], len(self.counts.item)
-        shown, clicked = (
+        impressions, clicks = (
             np.bincount(self.row, weight * x, minlength=n) for x in (1, self.log.clicked)
         )
-        counts = replace(self.counts, shown=shown, clicked=clicked)
+        counts = replace(self.counts, shown=impressions, clicked=clicks)
         return spread(_most_likely(counts, self.all_sessions[self.positions]), self.positions)
 
 

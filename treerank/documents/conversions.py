@@ -78,16 +78,16 @@ pd.Timedelta('1D')."
     if column.dtype == nw.Object:
         kinds = (kind for types, kind in _OF_OBJECTS.items() if isinstance(example, types))
         kind = next(kinds, None)
-    written: str | None = None
+    template: str | None = None
     if _by_pandas(column):
         matches = (entry for prefix, entry in _OF_PANDAS.items() if native.startswith(prefix))
-        kind, written = next(matches, (kind, _PANDAS.get(kind or "")))
+        kind, template = next(matches, (kind, _PANDAS.get(kind or "")))
     elif column.implementation.is_polars():
-        written = _POLARS.get(kind or "")
+        template = _POLARS.get(kind or "")
         if column.dtype == nw.Date:
-            written = "{}.dt.epoch('d')"
+            template = "{}.dt.epoch('d')"
     advice = f"Leave it out, or encode it as {kind or 'numbers'}"
-    return f"{advice}: {_assigned(column, written)}." if written else f"{advice}."
+    return f"{advice}: {_assigned(column, template)}." if template else f"{advice}."
 
 
 def text_conversion(column: Any, texts: Sequence[str]) -> str:

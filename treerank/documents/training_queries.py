@@ -120,11 +120,11 @@ class TrainingQueries:
 
         ``judged`` is a mask of rows, by default all.
         """
-        documents, sizes = hashes_of_queries(of_rows, groups, judged)
-        none = np.uint64(2**64 - 1)
-        rows = of_rows if judged is None else np.where(judged, of_rows, none)
-        first = np.minimum.reduceat(groups.sorted(rows), groups.indptr[:-1])
-        return cls(ids, documents, sizes, np.where(sizes > 0, first, np.uint64(0)))
+        hashes, sizes = hashes_of_queries(of_rows, groups, judged)
+        largest = np.uint64(2**64 - 1)
+        hashes_of_rows = of_rows if judged is None else np.where(judged, of_rows, largest)
+        first = np.minimum.reduceat(groups.sorted(hashes_of_rows), groups.indptr[:-1])
+        return cls(ids, hashes, sizes, np.where(sizes > 0, first, np.uint64(0)))
 
     def take(self, queries: np.ndarray) -> Self:
         """Return some of the queries, by their numbers or by a mask."""
@@ -320,9 +320,9 @@ class TrainingQueries:
             probes = [int(share * width) for share in drawn]
         hashes = hashes_of(spelled(low + probe) for probe in probes)
         is_trained = _are_in(hashes, self.ids)
-        are_all = width <= _MOST_PROBES
+        probes_all = width <= _MOST_PROBES
         ends = {0, width - 1}
-        if are_all and is_trained.sum() == n_cut and set(np.flatnonzero(is_trained)) <= ends:
+        if probes_all and is_trained.sum() == n_cut and set(np.flatnonzero(is_trained)) <= ends:
             return True
         by_chance = len(numbers) * is_trained.sum() / max((hashes <= self._largest).sum(), 1)
         return n_cut > 2 * by_chance and (n_cut > 2 or by_chance < 0.1)

@@ -153,8 +153,8 @@ class TrainingSet:
         queries = self.queries and self.queries.take(mask)
         weighed = self.take(rows)
         taken = _without_unit_weights(weighed)
-        lost = [w is None for w in (taken.sample_weight, taken.query_weight)]
-        if lost != [w is None for w in (self.sample_weight, self.query_weight)]:
+        are_unit = [w is None for w in (taken.sample_weight, taken.query_weight)]
+        if are_unit != [w is None for w in (self.sample_weight, self.query_weight)]:
             # Weights that are all one do not count in the order, as if there had been none.
             taken, order = _in_canonical_order(taken, row_hashes(taken.documents.array()))
             query = weighed.groups.codes[order[taken.groups.indptr[:-1]]]

@@ -526,13 +526,24 @@ class Comparison(RenamedMembers, Shown):
         """
         return self.chart(metric, reference=reference).plot(ax)
 
+    @property
+    def failure_texts(self) -> list[str]:
+        """A text for each ranker and error, with the splits on which the ranker failed."""
+        by_error: dict[tuple[str, str], list[str]] = {}
+        for failure in self.failures:
+            by_error.setdefault((failure.ranker, failure.error), []).append(failure.split)
+        return [
+            f"{ranker} failed on split{'s' * (len(splits) > 1)} {', '.join(splits)}: {error}"
+            for (ranker, error), splits in by_error.items()
+        ]
+
     def _shown(self) -> Table | str:
-        failures = "\n".join(map(str, self.failures))
+        failures = "\n".join(self.failure_texts)
         return self.summary()._shown() if self.outcomes else failures or "No results."
 
     def __str__(self) -> str:
         """Return the summary as text, or the failures if there are no results."""
-        return str(self.summary()) if self.outcomes else "\n".join(map(str, self.failures))
+        return str(self.summary()) if self.outcomes else "\n".join(self.failure_texts)
 
     def _repr_html_(self) -> str | None:
         """Return the summary as HTML, for notebooks."""

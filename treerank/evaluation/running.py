@@ -396,9 +396,9 @@ def _seen(job: Job, test: RankingData) -> QueryOverlap | None:
         return QueryOverlap(0, 0, 0)
     human = job.split.human
     labels = [as_passed(test.y)] + ([] if human is None else [human.y])
-    seen = [overlap_with_training(job.ranker, test.X, y, test.qid) for y in labels]
-    found = [overlap for overlap in seen if overlap is not None]
-    return max(found, key=lambda of: (of.n_same, of.n_shared, of.n_queries), default=None)
+    by_labels = [overlap_with_training(job.ranker, test.X, y, test.qid) for y in labels]
+    overlaps = [overlap for overlap in by_labels if overlap is not None]
+    return max(overlaps, key=lambda of: (of.n_same, of.n_shared, of.n_queries), default=None)
 
 
 def _load_or_fit(job: Job, split: Split) -> Fitted | Failure:
@@ -440,20 +440,23 @@ def _run_recorded(job: Job) -> tuple[Outcome | Failure, list[tuple[str, type[War
 def _run(jobs: Sequence[Job], n_jobs: int) -> list[Outcome | Failure]:
     """Run jobs in parallel and return their results in the order of the jobs.
 
-    A warning of several fits is given once.
+    A warning of several fits is given once, and so is the same error of a ranker.
     """
     parallel = joblib.Parallel(n_jobs=min(n_jobs, len(jobs)), return_as="generator_unordered")
     outcomes: list[Outcome | Failure] = []
+    failed = set[tuple[str, str]]()
     listener = current_listener()
-    has_splits, given = len({job.split.name for job in jobs}) > 1, set[tuple[str, type[Warning]]]()
+    has_splits = len({job.split.name for job in jobs}) > 1
+    warned_of: set[tuple[str, type[Warning]]] = set()
     with listening(ignore_progress):  # whole fits are counted here, not the iterations of each
         for outcome, caught in parallel(joblib.delayed(_run_recorded)(job) for job in jobs):
             outcomes.append(outcome)
             for warning in caught:
-                if warning not in given:
-                    given.add(warning)
+                if warning not in warned_of:
+                    warned_of.add(warning)
                     warn_user(*warning)
-            if isinstance(outcome, Failure):
+            if isinstance(outcome, Failure) and (outcome.ranker, outcome.error) not in failed:
+                failed.add((outcome.ranker, outcome.error))
                 warnings.warn(str(outcome), UserWarning, stacklevel=3)
             where = f" on split {outcome.split}" if has_splits else ""
             listener(len(outcomes), len(jobs), f"{outcome.ranker}{where}")

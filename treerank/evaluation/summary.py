@@ -309,7 +309,6 @@ def make_summary(comparison: Any, reference: str, alpha: float) -> Summary:
         untested += messages
         pairs = [pair for pair in results if pair[1] == against]
         differences += [str(comparison.difference(metric, *pair)) for pair in pairs]
-    failures = map(str, comparison.failures)
     estimates = {}
     if comparison.has_human_labels:
         keys = [(r, metric) for r in comparison.complete for metric in comparison.metrics]
@@ -318,7 +317,7 @@ def make_summary(comparison: Any, reference: str, alpha: float) -> Summary:
         *_notes(comparison, reference, tests, alpha, n_pairs),
         *differences,
         *untested,
-        *failures,
+        *comparison.failure_texts,
     )
     return Summary(
         rankers=comparison.rankers,

@@ -165,8 +165,8 @@ class Forest:
         """Return the fields as a dict of plain values and arrays, for model files."""
         sets, state = self.categories, self.__getstate__()
         queries = state.pop("training_queries")
-        known = {} if queries is None else {"training_queries": queries.as_state()}
-        return state | {"categories": None if sets is None else dict(vars(sets))} | known
+        entry = {} if queries is None else {"training_queries": queries.as_state()}
+        return state | {"categories": None if sets is None else dict(vars(sets))} | entry
 
     @classmethod
     def of_state(cls, state: dict[str, Any]) -> Self:

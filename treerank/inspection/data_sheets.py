@@ -140,8 +140,8 @@ def label_shares(
     if len(distinct) <= _MOST_LABELS:
         return {f"{label:g}": float(labels.get(label, 0) / total) for label in distinct.tolist()}
     shares = {"0": labels.get(0.0, 0) / total} if 0 in distinct else {}
-    others = distinct[distinct != 0]
-    edges = np.unique(np.quantile(others, np.linspace(0, 1, 11), method="lower"))
+    not_zero = distinct[distinct != 0]
+    edges = np.unique(np.quantile(not_zero, np.linspace(0, 1, 11), method="lower"))
     if distinct[0] >= 0 and distinct[-1] <= 1:
         edges = np.arange(11) / 10
     for low, high in pairwise(edges.tolist()):

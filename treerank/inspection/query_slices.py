@@ -235,9 +235,9 @@ def _by_clusters(inside, outside, inside_clusters, outside_clusters):
     A cluster may have queries on both sides. Degrees of freedom are those of the side with fewer
     clusters.
     """
-    rest = [(inside - inside.mean()) / len(inside), (outside.mean() - outside) / len(outside)]
+    deviations = [(inside - inside.mean()) / len(inside), (outside.mean() - outside) / len(outside)]
     clusters = np.concatenate([inside_clusters, outside_clusters])
-    sums = ClusterSums.of(np.concatenate(rest), clusters).sums
+    sums = ClusterSums.of(np.concatenate(deviations), clusters).sums
     fewest = min(len(np.unique(side)) for side in (inside_clusters, outside_clusters))
     return np.sqrt(fewest / (fewest - 1) * (sums**2).sum()), fewest - 1
 

@@ -320,12 +320,12 @@ def _line(scores: np.ndarray, won: np.ndarray) -> np.ndarray:
     high, low = (n_won + 1) / (n_won + 2), 1 / (len(won) - n_won + 2)
     target = np.where(won, high, low)
     X = np.tile((scores - center) / spread, 2).reshape(-1, 1)
-    which, weight = np.repeat([1, 0], len(scores)), np.append(target, 1 - target)
-    fitted = LogisticRegression(C=1e6).fit(X, which, sample_weight=weight)
+    label, weight = np.repeat([1, 0], len(scores)), np.append(target, 1 - target)
+    fitted = LogisticRegression(C=1e6).fit(X, label, sample_weight=weight)
     slope = max(float(fitted.coef_[0, 0]), 0.0) / spread
     share = target.mean()
-    start = fitted.intercept_[0] if slope > 0 else np.log(share / (1 - share))
-    return np.array([slope, start - slope * center])
+    intercept = fitted.intercept_[0] if slope > 0 else np.log(share / (1 - share))
+    return np.array([slope, intercept - slope * center])
 
 
 def _steps(scores: np.ndarray, won: np.ndarray, points: np.ndarray) -> np.ndarray:

@@ -161,14 +161,14 @@ class ColumnRanker(Ranker):
 
     def _as_components(self, index: int, n_features: int, missing_score: float) -> Components:
         """Return the score of the column with this index as a sum of a tree and a linear model."""
-        coef, growing = np.zeros(n_features), GrowingForest()
+        coef, forest = np.zeros(n_features), GrowingForest()
         coef[index] = -1.0 if self.smaller_is_better else 1.0
-        left, present = growing.split(growing.add_tree(), index, 0.0, True)
-        below, missing = growing.split(left, index, 0.0, False)
-        growing.values[present], growing.values[below] = 0.0, 0.0
-        growing.values[missing] = missing_score
+        left, present = forest.split(forest.add_tree(), index, 0.0, True)
+        below, missing = forest.split(left, index, 0.0, False)
+        forest.values[present], forest.values[below] = 0.0, 0.0
+        forest.values[missing] = missing_score
         linear = LinearComponent(coef, np.zeros(n_features))
-        return Components(growing.forest(n_features), linear)
+        return Components(forest.forest(n_features), linear)
 
     def _values(self, X: Any) -> np.ndarray:
         """Return the values of the column, negated if smaller is better."""

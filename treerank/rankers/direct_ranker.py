@@ -240,11 +240,11 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
 
         Rows that are read in batches come in another order.
         """
-        equal = None
+        first_score = None
         for _, batch in documents.batches(_BATCH_SIZE):
             scores = self._scores(batch)
-            equal = scores[0] if equal is None else equal
-            if (scores != equal).any():
+            first_score = scores[0] if first_score is None else first_score
+            if (scores != first_score).any():
                 return
         n = len(documents)
         reason = "none tells which documents are better"

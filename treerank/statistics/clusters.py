@@ -104,8 +104,8 @@ def standard_error(values: np.ndarray, clusters: np.ndarray | None = None) -> fl
         return float("nan")
     if clusters is None:
         return float(np.std(values, ddof=1) / np.sqrt(len(values)))
-    rest = units.sums - units.sizes * values.mean()
-    return float(np.sqrt(n_units / (n_units - 1) * (rest**2).sum()) / len(values))
+    deviations = units.sums - units.sizes * values.mean()
+    return float(np.sqrt(n_units / (n_units - 1) * (deviations**2).sum()) / len(values))
 
 
 def clusters_by_query(clusters: ArrayLike, groups: QueryGroups, ids: Any = None) -> np.ndarray:

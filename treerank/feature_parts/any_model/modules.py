@@ -95,11 +95,11 @@ class TorchModule(NetworkPart):
         check_state({"samples": state["samples"]}, _SAMPLES)
         layers, expected = _layers(self.network_), list(state["layers"])
         if layers != expected:
-            other = next((layer for layer in layers if layer not in expected), "fewer layers")
+            unknown = next((layer for layer in layers if layer not in expected), "fewer layers")
             missing = next((layer for layer in expected if layer not in layers), "others")
             raise ValueError(
                 "build must return the module that was saved, with the same layers under the same "
-                f"names; got {quote(other)} in place of {quote(missing)}."
+                f"names; got {quote(unknown)} in place of {quote(missing)}."
             )
         outputs = self._sample_outputs()
         if not np.allclose(outputs, state["samples"], rtol=_SAME, atol=_SAME * np.ptp(outputs)):

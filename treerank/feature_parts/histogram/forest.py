@@ -26,10 +26,10 @@ def make_forest(trees: Sequence[GrownTree], bins: Bins) -> Forest:
     feature[splits] = columns["feature"]
     # Bounds end with infinity. A split there sends all values left and missing values right.
     threshold[splits] = bins.bounds[columns["feature"], np.minimum(nodes["bin"][splits], 255)]
-    is_set = columns["is_category"] != 0
+    is_category = columns["is_category"] != 0
     by_code = [
         (node, bins.bounds[feature[node], :n], goes_left[node])
-        for node, n in zip(splits[is_set], columns["n_values"][is_set], strict=True)
+        for node, n in zip(splits[is_category], columns["n_values"][is_category], strict=True)
     ]
     return forest_of_nodes(
         feature=feature,

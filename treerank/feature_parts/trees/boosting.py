@@ -195,7 +195,7 @@ class BoostedTrees(BaseEstimator):
     category_rule: ClassVar[CodeRule] = "exact"
     sum_dtype: ClassVar[SumDtype] = "float64"
     #: How the engine rounds features, if it does.
-    reading: ClassVar[str] = ""
+    rounding: ClassVar[str] = ""
     #: Settings with which several workers grow the same trees as one; None if they cannot.
     settings_by_workers: ClassVar[dict[str, Any] | None] = None
     #: Settings with which a fit resumed from a checkpoint equals an uninterrupted fit.
@@ -235,8 +235,8 @@ class BoostedTrees(BaseEstimator):
         """
         objective, rows = as_objective(objective), as_rows(X, sparse=True)
         self._check_parameters(validation)
-        if self.reading:
-            warn_of_lost_values(rows, self.as_read, self.reading)
+        if self.rounding:
+            warn_of_lost_values(rows, self.as_read, self.rounding)
         n_features = rows.shape[1]
         n_documents, n_queries = rows.total(np.array([len(rows), objective.n_queries])).tolist()
         self._refuse_empty_draws(n_documents)
@@ -358,7 +358,7 @@ class BoostedTrees(BaseEstimator):
 
     @staticmethod
     def as_read(values: np.ndarray) -> np.ndarray:
-        """Return features as the engine rounds them, as :attr:`reading` says."""
+        """Return features as the engine rounds them, as :attr:`rounding` says."""
         return values
 
     def _continues_itself(self) -> bool:

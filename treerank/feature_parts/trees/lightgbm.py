@@ -100,7 +100,7 @@ class LightGBMTrees(BoostedTrees):
     """
 
     category_rule: ClassVar[CodeRule] = "truncated"
-    reading: ClassVar[str] = "LightGBM takes numbers up to 1e-35 in size for 0"
+    rounding: ClassVar[str] = "LightGBM takes numbers up to 1e-35 in size for 0"
     settings_to_resume = BoostedTrees.settings_to_resume | {"engine_params": None}
 
     num_leaves: Auto | Annotated[int, Rule(check_count, at_least=2, at_most=131072)] = "auto"

@@ -12,12 +12,12 @@ _FIRST = 4096
 
 
 def warn_of_lost_values(
-    rows: Rows, as_read: Callable[[np.ndarray], np.ndarray], reading: str
+    rows: Rows, as_read: Callable[[np.ndarray], np.ndarray], rounding: str
 ) -> None:
     """Warn of columns whose different values an engine rounds to a single value.
 
-    ``as_read`` returns numbers as the engine rounds them, and ``reading`` says how. Sparse matrices
-    and documents of several workers are not checked.
+    ``as_read`` returns numbers as the engine rounds them, and ``rounding`` says how. Sparse
+    matrices and documents of several workers are not checked.
 
     Examples
     --------
@@ -45,7 +45,7 @@ be learned. Subtract the smallest value and divide by the spread.
         further = f", and {len(lost) - 1} other" + "s" * (len(lost) > 2) if len(lost) > 1 else ","
         verb = "have one value each" if len(lost) > 1 else "has one value"
         warn_user(
-            f"{reading}, where column {name} of X, from {least!r} to {most!r}{further} {verb}, of "
+            f"{rounding}, where column {name} of X, from {least!r} to {most!r}{further} {verb}, of "
             "which nothing can be learned. Subtract the smallest value and divide by the spread."
         )
 

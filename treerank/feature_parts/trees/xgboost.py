@@ -125,7 +125,7 @@ class XGBoostTrees(BoostedTrees):
 
     category_rule: ClassVar[CodeRule] = "single"
     sum_dtype: ClassVar[SumDtype] = "float32"
-    reading: ClassVar[str] = "XGBoost rounds features to single precision"
+    rounding: ClassVar[str] = "XGBoost rounds features to single precision"
     settings_by_workers: ClassVar[dict[str, Any] | None] = {
         "warm_start": False,
         "subsample": 1.0,
