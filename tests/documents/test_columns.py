@@ -461,3 +461,10 @@ def test_numbers_that_are_no_ids_are_not_warned_of(name, values):
     frame = pd.DataFrame({"price": np.arange(60) % 7.0, name: values})
     with warnings.catch_warnings(action="error"):
         TreeDirectRanker("linear").fit(frame, np.arange(60) % 3, np.arange(60) // 10)
+
+
+@pytest.mark.parametrize(("old", "new"), [("color", 0), (0, "color"), (0, 0), ("color", "color")])
+def test_categories_keep_their_codes_by_position_where_a_side_has_no_names(old, new):
+    earlier = Columns.of(pd.DataFrame({old: ["red", "green"]}))
+    later = Columns.of(pd.DataFrame({new: ["red", "blue"]}), [earlier])
+    assert later.categories == {0: ["green", "red", "blue"]}

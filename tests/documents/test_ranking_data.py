@@ -47,6 +47,7 @@ def test_take_returns_the_same_rows_of_all_columns(table):
         assert taken.comments.tolist() == [f"# d{i}" for i in np.flatnonzero(mask)]
     assert len(data.take([])) == 0
     assert data.take([-1]).documents.tolist() == [f"d{len(Y) - 1}"]
+    assert data.take([0]).take([-1]).documents.tolist() == ["d0"]
 
 
 @pytest.mark.parametrize(
