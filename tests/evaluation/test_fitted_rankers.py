@@ -20,12 +20,13 @@ from treerank import (
     TreeDirectRanker,
     compare,
     compare_scores,
+    make_web_search,
     read_forest,
 )
 from treerank.baselines import RankSVM
 from treerank.documents.ranking_data import RankingData
 from treerank.evaluation import Split
-from treerank.evaluation.fitted_rankers import is_fitted
+from treerank.evaluation.fitted_rankers import fitted_without_labels, is_fitted
 from treerank.rankers import ColumnRanker, ForestRanker
 
 SIZES = np.full(15, 6)
@@ -350,3 +351,59 @@ def test_unfitted_rankers_of_several_labels_are_fitted_to_all_of_them():
     assert comparison.by_split("map")[0, 0] == pytest.approx(expected)
     with pytest.raises(ValueError, match="grid must be None where y has several labels"):
         compare(rankers, (X, labels, qid), cv=2, grid={"trees": {"tau": ["tanh"]}})
+
+
+def rankers_by_column():
+    """Return unfitted rankers by column, and documents with missing values."""
+    data = make_web_search(30, documents_per_query=10, n_features=4, random_state=0)
+    features = np.where(np.random.default_rng(0).random(data[0].shape) < 0.2, np.nan, data[0])
+    return {"first": ColumnRanker(0), "third": ColumnRanker(2)}, (features, *data[1:])
+
+
+def test_columns_alone_are_scored_on_all_of_the_data():
+    rankers, data = rankers_by_column()
+    comparison = compare(rankers, data, metrics="map")
+    assert len(comparison.splits) == 1
+    assert comparison.test("map", "first", "third").test == "paired randomization test"
+    fitted = {name: clone(ranker).fit(*data) for name, ranker in rankers.items()}
+    expected = compare(fitted, data, metrics="map")
+    np.testing.assert_array_equal(comparison.by_query("map"), expected.by_query("map"))
+    assert str(comparison) == str(expected)
+    assert "first and third: learn from no labels, scored as they are." in str(comparison)
+    assert str(comparison).splitlines()[2].endswith("nothing to fit")
+    assert not hasattr(rankers["first"], "column_index_")
+    assert len(compare(rankers, data, metrics="map", cv=3).splits) == 3
+    searched = compare(rankers, data, metrics="map", grid={"first": {"column": [0, 1]}})
+    assert len(searched.splits) == 5
+    assert searched.fitted_before == ()
+
+
+def test_unfitted_columns_beside_fitted_rankers_split_nothing():
+    rankers, data = rankers_by_column()
+    other = make_web_search(30, documents_per_query=10, n_features=4, random_state=1)
+    trained = TreeDirectRanker("linear").fit(*other)
+    comparison = compare(rankers | {"linear": trained}, data, metrics="map")
+    assert comparison.splits == ("test",)
+    note = "linear: fitted before, scored as it is; first and third: learn from no labels, scored"
+    assert note in str(comparison)
+    beside = compare(rankers | {"linear": TreeDirectRanker("linear")}, data, metrics="map")
+    assert len(beside.splits) == 5
+    assert beside.fitted_before == ()
+
+
+def test_labels_of_test_documents_change_no_score_of_a_column():
+    rankers, (features, labels, queries) = rankers_by_column()
+    half = np.where(queries % 2 == 0, labels, np.nan)
+    some = compare(rankers, (features, half, queries), metrics="map").by_query("map")
+    whole = compare(rankers, (features, labels, queries), metrics="map").by_query("map")
+    np.testing.assert_array_equal(some[::2], whole[::2])
+    low = np.where(queries[:, None] < 15, features - 100, features)
+    of_half = np.where(queries < 15, np.nan, labels)
+    seen = fitted_without_labels(ColumnRanker(0), RankingData(low, of_half, queries))
+    assert seen.missing_score_ < -100
+
+
+def test_a_column_that_is_not_there_fails_with_its_name():
+    _, data = rankers_by_column()
+    with pytest.warns(UserWarning, match="third failed on split test: ValueError: column must be"):
+        compare({"first": ColumnRanker(0), "third": ColumnRanker(7)}, data, metrics="map")
