@@ -465,15 +465,15 @@ def _errors_note(comparison):
     n_queries, n_defined = len(has_value), np.count_nonzero(has_value)
     n_judged = np.count_nonzero(comparison.has_labels)
     parts = [] if n_judged == n_queries else [f"{n_judged} are judged"]
-    found = f"{n_defined} have a defined metric" if n_defined < _MOST * n_judged else ""
+    clause = f"{n_defined} have a defined metric" if n_defined < _MOST * n_judged else ""
     by_metric = {
         metric: np.count_nonzero(~np.isnan(comparison.by_query(metric)).all(axis=1))
         for metric in comparison.metrics
     }
     if len({*by_metric.values()}) > 1:  # columns are means over different queries
         texts = [f"{n} by {metric}" for metric, n in by_metric.items()]
-        found = f"{_listed(texts)} have a defined metric"
-    parts += [found] if found else []
+        clause = f"{_listed(texts)} have a defined metric"
+    parts += [clause] if clause else []
     counted = f", of which {', and '.join(parts)}" if parts else ""
     over_queries = f"the standard error {over}"
     if n_splits == 1:

@@ -103,7 +103,7 @@ class ExplainedMargins(np.ndarray):
         column_of, grouped = {name: j for j, name in enumerate(self.names)}, dict[str, list[int]]()
         for group, members in groups.items():
             check_sequence(f"groups[{group!r}]", members)
-            names = [each for member in members for each in features_of(member, self.names)]
+            names = [name for member in members for name in features_of(member, self.names)]
             grouped[group] = [column_of[name] for name in names]
         taken = [j for columns in grouped.values() for j in columns]
         if len({*taken}) < len(taken):
@@ -218,7 +218,8 @@ def _sentence(parts: dict[str, float], sides: tuple[str, str]) -> str:
         return f"{first} and {b} have equal scores."
     named = [(name, part) for name, part in parts.items() if part * margin > 0][:_N_NAMED]
     opposite = [(name, part) for name, part in parts.items() if part * margin < 0][:_N_NAMED]
-    against = opposite[:1] + [each for each in opposite[1:] if abs(each[1]) >= abs(named[-1][1])]
+    further = ((name, part) for name, part in opposite[1:] if abs(part) >= abs(named[-1][1]))
+    against = [*opposite[:1], *further]
     despite = f", despite {_listed(against)}" if against else ""
     side = "above" if margin > 0 else "below"
     return f"{first} is {side} {b} because of {_listed(named)}{despite}."
