@@ -368,7 +368,10 @@ def test_columns_alone_are_scored_on_all_of_the_data():
     fitted = {name: clone(ranker).fit(*data) for name, ranker in rankers.items()}
     expected = compare(fitted, data, metrics="map")
     np.testing.assert_array_equal(comparison.by_query("map"), expected.by_query("map"))
-    assert str(comparison) == str(expected)
+    assert "first and third: fitted before, scored as they are." in str(expected)
+    splits = RankingData(*data).split(valid=None, test=0.3)
+    folds = [Split("one", splits[0], splits[-1])]
+    assert compare(rankers, folds, metrics="map").fitted_before == ()
     assert "first and third: learn from no labels, scored as they are." in str(comparison)
     assert str(comparison).splitlines()[2].endswith("nothing to fit")
     assert not hasattr(rankers["first"], "column_index_")

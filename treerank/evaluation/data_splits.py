@@ -148,6 +148,19 @@ def make_splits(
     return [_in_memory(split) for split in data]
 
 
+def has_splits(data: Any) -> bool:
+    """Tell whether data are folds, and not one data set.
+
+    Examples
+    --------
+    >>> has_splits(([[1.0]], [1], [1])), has_splits([])
+    (False, True)
+    """
+    if isinstance(data, str | Path):
+        return not is_one_data_set(Path(data))
+    return not _is_data(data)
+
+
 def is_one_data_set(path: Path) -> bool:
     """Tell whether a path is a file, or a folder of Parquet files without folds."""
     is_fold = fold_folders(path) != [path] or any(path.glob("train.*"))

@@ -88,18 +88,22 @@ def learns_from_labels(ranker: Any) -> bool:
     return needs_fit(ranker) and accepted_by(ranker).labels
 
 
-def scored_names(rankers: Mapping[str, Any], searched: Collection[str] = ()) -> tuple[str, ...]:
+def scored_names(
+    rankers: Mapping[str, Any], searched: Collection[str] = (), *, has_splits: bool = False
+) -> tuple[str, ...]:
     """Return the names of the rankers that are only scored: those that were fitted before.
 
     Rankers that learn from no labels need no training set. They are included unless some other
-    ranker needs one, or their hyperparameters are ``searched``, which needs labels.
+    ranker needs one, or their hyperparameters are ``searched``, which needs labels. If data
+    ``has_splits`` already, only rankers that require no fit are, beside others that were fitted.
     """
     fitted = set()
     for name, ranker in rankers.items():
         with naming(f"rankers[{name!r}]"):  # raises for wrong settings
             fitted |= {name} if is_fitted(ranker) else set()
-    free = {n for n, ranker in rankers.items() if not learns_from_labels(ranker)} - {*searched}
-    if fitted | free == set(rankers):
+    needs_training = needs_fit if has_splits else learns_from_labels
+    free = {n for n, ranker in rankers.items() if not needs_training(ranker)} - {*searched}
+    if (fitted or not has_splits) and fitted | free == set(rankers):
         fitted |= free
     return tuple(name for name in rankers if name in fitted)
 

@@ -84,7 +84,7 @@ class Outcome:
     fitted_before : bool
         Whether the ranker was fitted before, or learns from no labels, and is only scored here.
     learns : bool
-        Whether fits of the ranker depend on labels.
+        Whether fits of the ranker depend on labels, or it was fitted before.
     seen : QueryOverlap or None
         How many test queries a ranker that was fitted before was trained on, if it remembers.
     has_labels : ndarray of bool of shape (n_queries,) or None
@@ -246,7 +246,7 @@ class Comparison(RenamedMembers, Shown):
 
     @cached_property
     def without_labels(self) -> tuple[str, ...]:
-        """Rankers of ``fitted_before`` that learn from no labels."""
+        """Rankers of ``fitted_before`` that were not fitted, and learn from no labels."""
         names = {o.ranker for o in self.outcomes.values() if not o.learns}
         return tuple(name for name in self.fitted_before if name in names)
 

@@ -31,7 +31,13 @@ from treerank.documents.training_queries import (
     overlap_with_training,
     partly_seen,
 )
-from treerank.evaluation.data_splits import Clusters, SplitSource, check_cv, make_splits
+from treerank.evaluation.data_splits import (
+    Clusters,
+    SplitSource,
+    check_cv,
+    has_splits,
+    make_splits,
+)
 from treerank.evaluation.engine_rankers import duplicate
 from treerank.evaluation.fits import Fitted, Search, fit_and_predict, predict_only
 from treerank.evaluation.fitted_rankers import (
@@ -175,9 +181,7 @@ def compare(
     """
     _check(rankers, n_jobs)
     rankers = read_models(rankers)
-    before = scored_names(rankers, grid or {})
-    if cv is not None and not any(map(is_fitted, rankers.values())):
-        before = ()
+    before = scored_names(rankers, grid or {}, has_splits=cv is not None or has_splits(data))
     _refuse_for_fitted(rankers, before, cv, grid or {})
     unfitted = {name: ranker for name, ranker in rankers.items() if name not in before}
     _check_rankers({name: r for name, r in rankers.items() if not is_fitted(r)})
@@ -381,7 +385,11 @@ def run_job(job: Job) -> Outcome | Failure:
         return fitted
     further: dict[str, Any] = {"test_to_train": split.test_to_train}
     if job.is_fitted:
-        further |= {"fitted_before": True, "seen": _seen(job, split.test), "learns": job.learns}
+        further |= {
+            "fitted_before": True,
+            "seen": _seen(job, split.test),
+            "learns": job.learns or is_fitted(job.ranker),
+        }
     beside: dict[str, Any] = {"human": job.split.human, "clusters": job.split.clusters}
     return job.scoring.outcome(job.name, split.name, fitted, split.test, **beside, **further)
 
