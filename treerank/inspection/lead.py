@@ -54,8 +54,8 @@ def explain_lead(
     >>> ranker = RankSVM().fit(X, [0, 1, 2])
     >>> bool(explain_lead(ranker, X, rows=[2])[0, 0] > 0)
     True
-    >>> print(explain_lead(ranker, X, rows=[2]))
-    The document is above the others because of f0 +0.736, f1 +0.368.
+    >>> print(explain_lead(ranker, X, rows=[2]))  # doctest: +ELLIPSIS
+    The document is above the others because of f0 +0..., f1 +0....
     """
     X, (qid,) = take_columns(X, qid=qid)
     X = X if as_frame(X) is not None else check_features(ranker, X)
