@@ -495,9 +495,9 @@ def test_labels_from_0_to_1_have_metrics_with_values_and_shares_by_tenths():
 
 def test_names_of_documents_and_slices_may_be_columns():
     X, y, qid = documents(12)
+    y = np.where(np.arange(len(y)) == 5, np.nan, y)
     fitted = RankSVM().fit(X, y, qid)
     ids, kinds = [f"passage {row}" for row in range(len(y))], np.repeat(["even", "odd"], 72)
-    y = np.where(np.arange(len(y)) == 5, np.nan, y)
     table = X.assign(passage_id=ids, kind=kinds, label=y, query=qid)
     by_name = report(
         fitted, table, "label", "query", document_names="passage_id", slices={"kind": "kind"}
