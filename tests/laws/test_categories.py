@@ -43,7 +43,8 @@ def fitted(name, X):
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in WITHOUT])
 def test_no_ranker_takes_codes_for_numbers(name):
     if not accepted_by(unfitted(name)).categories:
-        rule = f"X must have no categories for {type(unfitted(name)).__name__}, which would treat their codes .* 'shop'"
+        class_name = type(unfitted(name)).__name__
+        rule = f"X must have no categories for {class_name}, which would treat their codes .* 'shop'"
         with pytest.raises(ValueError, match=rule):
             fitted(name, FRAME)
         kinds = sorted(set(FRAME["shop"].dropna()))
