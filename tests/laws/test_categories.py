@@ -44,7 +44,7 @@ def fitted(name, X):
 def test_no_ranker_takes_codes_for_numbers(name):
     if not accepted_by(unfitted(name)).categories:
         class_name = type(unfitted(name)).__name__
-        rule = f"X must have no categories for {class_name}, which would treat their codes .* 'shop'"
+        rule = f"X must have no categories for {class_name}, which would treat .* 'shop'"
         with pytest.raises(ValueError, match=rule):
             fitted(name, FRAME)
         kinds = sorted(set(FRAME["shop"].dropna()))
