@@ -84,6 +84,12 @@ def seconds(run):
     return result, ended - began, per_tree
 
 
+def median_seconds(run, n_turns):
+    """Return what the last of some calls returns, and the medians of both kinds of seconds."""
+    turns = [seconds(run) for _ in range(n_turns)]
+    return turns[-1][0], *np.median([turn[1:] for turn in turns], axis=0).tolist()
+
+
 def model_of(fitted):
     """Return a hash of the trees."""
     return hashlib.sha256(repr(fitted.feature_part_.get_state()["model"]).encode()).hexdigest()
@@ -107,23 +113,25 @@ def seconds_of_rows(folder, n_workers):
     return time.perf_counter() - began
 
 
-def by_workers(n_rows, n_files, n_trees, n_workers, limit="0"):
+def by_workers(n_rows, n_files, n_trees, n_workers, limit="0", n_turns=1):
     """Return the seconds of a fit by workers, those of reading rows, and peaks of memory."""
     folder = files_of(n_rows, n_files)
     with cluster_of(n_workers, limit) as client:
         compile_kernels(n_workers)
-        moved = [seconds_of_rows(folder, n_workers) for _ in range(2)][1]  # files are cached
-        fitted, took, tree = seconds(lambda: fit(ranker_of(n_trees), dd.read_parquet(folder)))
+        seconds_of_rows(folder, n_workers)  # caches the files
+        moved = np.median([seconds_of_rows(folder, n_workers) for _ in range(n_turns)])
+        fit_files = functools.partial(fit, ranker_of(n_trees), dd.read_parquet(folder))
+        fitted, took, tree = median_seconds(fit_files, n_turns)
         values = {"seconds": took, "seconds of rows": moved, "seconds a tree": tree}
         return values | peaks_of(client) | {"model": model_of(fitted)[:8]}
 
 
-def by_threads(n_rows, n_files, n_trees, n_jobs):
+def by_threads(n_rows, n_files, n_trees, n_jobs, n_turns=1):
     """Return the seconds of a fit by threads of one process."""
     frame = pd.read_parquet(files_of(n_rows, n_files))
     X, y, qid = frame.drop(columns=["label", "query"]), frame["label"], frame["query"]
     ranker_of(n_trees, n_jobs).fit(X[:2_000], y[:2_000], qid[:2_000])
-    fitted, took, tree = seconds(lambda: ranker_of(n_trees, n_jobs).fit(X, y, qid))
+    fitted, took, tree = median_seconds(lambda: ranker_of(n_trees, n_jobs).fit(X, y, qid), n_turns)
     return {"seconds": took, "seconds a tree": tree, "model": model_of(fitted)[:8]}
 
 
