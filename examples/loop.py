@@ -8,10 +8,10 @@ worse.
 Run ``python loop.py night`` from cron or from a workflow. It takes the days since the last one that
 was learned from, uploads the new models, and exits with
 
-* 0 if the new model is served;
-* 1 if the data or the new model of a day are not good enough. The served model stays, and
-  ``report.html`` of that day says where;
-* 75 if the upload failed or another loop runs. The served model stays: run the same night again.
+* 0 if all new days are learned from, or wait for more queries;
+* 1 if there is no new day, or the data or the new model of at least one day are not good enough.
+  ``report.html`` of that day says where, and the last line of the output says what is served;
+* 75 if an upload failed or another loop runs. What is served stays: run the same night again.
 
 ``python loop.py back`` goes back to the previous model. Without arguments, as on this page, it runs
 on synthetic days, one of which has broken data, against a server that fails once.
@@ -36,6 +36,7 @@ import json
 import os
 import re
 import sqlite3
+import subprocess
 import sys
 import tempfile
 import threading
@@ -45,18 +46,21 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 
 from treerank import TreeDirectRanker, export, load, read_feature_log, report
 from treerank.clicks import ClickLog, ClickRelevance
 from treerank.inspection import drift
 from treerank.rankers import refresh
 
-FORMAT = "opensearch"  # or "elasticsearch-plugin", "solr"; for "elasticsearch" see the guide
+FORMATS = ["opensearch", "elasticsearch-plugin", "elasticsearch", "solr"]  # that can be uploaded
+FORMAT = "opensearch"  # or another one; for "elasticsearch" see the guide
 FEATURE_SET = "shop"  # in the engine, with which features are logged; names of models begin with it
 COLLECTION = "shop"  # of Solr
 LOG, JUDGMENTS, CLICKS = "log.json", "judgments.csv", "clicks.csv"
 CLICK_COLUMNS = ["session", "query", "document", "position", "click"]
-FEWEST_QUERIES = 100  # with fewer, the gate mostly sees noise
+FEWEST_QUERIES = 100  # to learn from; days with fewer wait for the next ones
+FEWEST_REFERENCE_QUERIES = 100  # with fewer, the gate mostly sees noise
 MOST_DRIFT = 0.1  # of a feature; on good days of this page it is at most 0.04
 TRY_AGAIN = 75  # exit code of a temporary failure, as in sysexits.h
 
@@ -95,43 +99,85 @@ def only_one(folder):
 # learned from its clicks with position bias corrected.
 
 
-def read_day(day, features=None):
+def read_day(day, features=None, whose="the served model"):
+    """Return X, y and qid of a day; ``features`` are those of ``whose``."""
     has_judgments = (day / JUDGMENTS).exists()
+    if not has_judgments and not (day / CLICKS).exists():
+        raise Stop(f"{day} has neither {JUDGMENTS} nor {CLICKS}")
     try:
         log = read_feature_log(
             day / LOG, *[day / JUDGMENTS] if has_judgments else [], features=features
         )
-    except ValueError:
+    except ValueError as error:
         logged = read_feature_log(day / LOG).X.column_names
-        lacking = [name for name in features or [] if name not in logged]
+        lacking = [name for name in features or logged if name not in logged]
+        more = [name for name in logged if name not in (features or logged)]
         if lacking:
-            lost = ", ".join(map(repr, lacking))
-            raise Stop(f"the log lacks the feature {lost}, which the served model uses") from None
-        raise
+            names = ", ".join(map(repr, lacking))
+            raise Stop(
+                f"{day / LOG}: the log lacks the feature {names}, which {whose} has"
+            ) from None
+        if more:
+            names = ", ".join(map(repr, more))
+            raise Stop(
+                f"{day / LOG}: the log has the feature {names}, which {whose} does not have. To "
+                "add it, log the reference queries with it, then start DAY with a day that has it"
+            ) from None
+        raise Stop(f"{day.name}: {error}") from error
     if has_judgments:
-        return check_labels(day, log.X, log.y, log.qid)
-    return check_labels(day, *learned_from_clicks(day, log))
+        return log.X, log.y, log.qid
+    X, y, qid = learned_from_clicks(day / CLICKS, log)
+    return X, y, qid
 
 
-def learned_from_clicks(day, log):
-    with open(day / CLICKS, encoding="utf-8") as file:
+def learned_from_clicks(path, log):
+    rows = []
+    with open(path, encoding="utf-8") as file:
         reader = csv.DictReader(file)
-        rows = list(reader)
-    lacking = [name for name in CLICK_COLUMNS if name not in (reader.fieldnames or ())]
-    if lacking:
-        raise Stop(f"{day / CLICKS} lacks the column {', '.join(map(repr, lacking))}")
+        lacking = [name for name in CLICK_COLUMNS if name not in (reader.fieldnames or ())]
+        if lacking:
+            raise Stop(f"{path} lacks the column {', '.join(map(repr, lacking))}")
+        for row in reader:
+            try:
+                rows.append(row | {name: int(row[name]) for name in ("position", "click")})
+            except (TypeError, ValueError):
+                got = f"{row['position']!r} and {row['click']!r}"
+                rule = "position and click must be integers"
+                raise Stop(f"{path}, line {reader.line_num}: {rule}; got {got}") from None
     table = {name: [row[name] for row in rows] for name in CLICK_COLUMNS}
-    table |= {name: [int(number) for number in table[name]] for name in ("position", "click")}
     relevance = ClickRelevance(random_state=0)
-    relevance.fit(ClickLog.from_table(table), (log.X, log.qid, log.doc_ids))
+    try:
+        relevance.fit(ClickLog.from_table(table), (log.X, log.qid, log.doc_ids))
+    except ValueError as error:
+        raise Stop(f"{path}: {error}") from error
     return relevance.training_data()
 
 
-def check_labels(day, X, y, qid):
-    judged = np.unique(np.asarray(qid)[~np.isnan(np.asarray(y, dtype=float))])
-    if len(judged) < FEWEST_QUERIES:
-        raise Stop(f"{day.name} has labels of {len(judged)} queries; {FEWEST_QUERIES} are needed")
-    return X, y, qid
+def read_days(folder, days, features, whose="the served model"):
+    """Return X, y and qid of each day by its name."""
+    return {day: read_day(folder / "days" / day, features, whose) for day in days}
+
+
+def count_labeled(data):
+    """Return the number of queries with labels in the data of several days."""
+    return sum(
+        len(np.unique(np.asarray(qid)[~np.isnan(np.asarray(y, dtype=float))])) for _, y, qid in data
+    )
+
+
+def together(data):
+    """Return the data of days as one; a query that two days have counts as two queries."""
+    n_labeled, names = count_labeled(data.values()), ", ".join(data)
+    if n_labeled < FEWEST_QUERIES:
+        raise Stop(
+            f"{names} has labels of {n_labeled} queries; {FEWEST_QUERIES} are needed "
+            "(FEWEST_QUERIES). Name several days to learn from them together"
+        )
+    if len(data) == 1:
+        return next(iter(data.values()))
+    X = pa.concat_tables([X for X, _, _ in data.values()]).combine_chunks()
+    y = np.concatenate([y for _, y, _ in data.values()])
+    return X, y, np.array([f"{day} {query}" for day, (_, _, qid) in data.items() for query in qid])
 
 
 def read_reference(folder, features=None):
@@ -139,10 +185,18 @@ def read_reference(folder, features=None):
     if not (day / JUDGMENTS).exists() and (day / CLICKS).exists():
         print(
             f"{day} has clicks and no judgments: the gate compares models with a model of clicks, "
-            f"which saw the same features. Judge {FEWEST_QUERIES} queries, or let an LLM help.",
+            "which saw the same features. "
+            f"Judge {FEWEST_REFERENCE_QUERIES} queries, or let an LLM help.",
             file=sys.stderr,
         )
-    return read_day(day, features)
+    reference = read_day(day, features)
+    n_labeled = count_labeled([reference])
+    if n_labeled < FEWEST_REFERENCE_QUERIES:
+        raise Stop(
+            f"{day} has labels of {n_labeled} queries; {FEWEST_REFERENCE_QUERIES} are needed "
+            "(FEWEST_REFERENCE_QUERIES)"
+        )
+    return reference
 
 
 # %%
@@ -154,7 +208,9 @@ def read_reference(folder, features=None):
 # documents have a value other than 0.
 
 
-def check_features(day, X, reference):
+def check_features(day, X, reference, names=None):
+    """Stop with a table in the folder ``day`` if data, of the days ``names``, look broken."""
+    names = names or day.name
     now, then = (
         np.column_stack([part[name] for name in part.column_names]) for part in (X, reference)
     )
@@ -168,9 +224,9 @@ def check_features(day, X, reference):
             changes = [f"{key} {old[key]:.3g}, now {new[key]:.3g}" for key in old]
             broken.append(f"{name!r} has drifted by {moved[j]:.2f} ({'; '.join(changes)})")
     if broken:
-        heads = [f"{key}, {when}" for key in new for when in ("reference", day.name)]
+        heads = [f"{key}, {when}" for key in new for when in ("reference", names)]
         write_table(day / "report.html", ["feature", "drift", *heads], rows)
-        raise Stop(f"in {day.name}, {', '.join(broken)}. See {day / 'report.html'}")
+        raise Stop(f"in {names}, {', '.join(broken)}. See {day / 'report.html'}")
 
 
 def summary(column):
@@ -202,13 +258,15 @@ def write_table(path, heads, rows):
 # refuses a model if the engine would rank documents differently. Last, it is uploaded.
 
 
-def night(folder, day_name):
-    """Refresh the served model by a day, upload the new model, and return its name."""
-    day, served = folder / "days" / day_name, folder / "models" / served_model(folder)
-    old = load(served / "model.treerank")
-    features = old.feature_names_in_.tolist()
-    reference, new = read_reference(folder, features), read_day(day, features)
-    check_features(day, new[0], reference[0])
+def load_served(folder):
+    return load(folder / "models" / served_model(folder) / "model.treerank")
+
+
+def night(folder, data):
+    """Refresh the served model by the data of days, upload it, and return its name."""
+    old, new, day = load_served(folder), together(data), folder / "days" / last_of(data)
+    reference = read_reference(folder, old.feature_names_in_.tolist())
+    check_features(day, new[0], reference[0], ", ".join(data))
     refreshed = refresh(old, *new, old=reference, learn="trees")
     if not refreshed.accepted:
         page = report(
@@ -221,12 +279,16 @@ def night(folder, day_name):
         )
         page.save(day / "report.html")
         raise Stop(f"{refreshed} See {day / 'report.html'}")
-    return publish(folder, day_name, refreshed.ranker, new)
+    return publish(folder, list(data), refreshed.ranker, new)
 
 
-def publish(folder, day_name, ranker, data):
-    """Write a model and upload it; only then it is served."""
-    name = free_name(folder, day_name)
+def last_of(days):
+    return list(days)[-1]
+
+
+def publish(folder, days, ranker, data):
+    """Write a model and upload it; only then it is served. Its name is the last day's."""
+    name = free_name(folder, last_of(days))
     model = folder / "models" / name
     model.mkdir(parents=True)
     ranker.save(model / "model.treerank")
@@ -243,14 +305,15 @@ def publish(folder, day_name, ranker, data):
     if FORMAT == "elasticsearch":
         put_extractors(folder / "extractors.json", model / "upload.json")
     try:
-        upload(model / "upload.json", proof.upload)
-    except (OSError, http.client.HTTPException) as error:
+        upload(model / "upload.json", proof.upload, in_engine(name))
+    except (OSError, http.client.HTTPException, subprocess.SubprocessError) as error:
         answer = error.read(500).decode("utf-8", "replace") if hasattr(error, "read") else ""
         raise TryAgain(
             f"The upload of {in_engine(name)} failed, and the served model stays: {error} {answer}"
         ) from error
+    learned = dict.fromkeys([*learned_days(folder), *days])
     write_served(folder, [*served_models(folder), name])
-    write_lines(folder / "learned.txt", learned_days(folder))
+    write_lines(folder / "learned.txt", learned)
     return name
 
 
@@ -274,6 +337,13 @@ def put_extractors(extractors, path):
     path.write_text(json.dumps(request), encoding="utf-8")
 
 
+# %%
+# The upload
+# ----------
+# An HTTP request to the engine. If your models go elsewhere, replace this function, for example by
+# ``subprocess.run(["./upload.sh", path, name], check=True)``. What fails is run again.
+
+
 def engine_url():
     """Address and password are environment variables, so that no file holds them."""
     url = os.environ.get("SEARCH_URL", "").rstrip("/")
@@ -282,7 +352,8 @@ def engine_url():
     return url
 
 
-def upload(path, request):
+def upload(path, request, name):
+    """Send a file by a request such as "POST _ltr/..."; the engine calls the model ``name``."""
     method, target = request.split(" ", 1)
     url = f"{engine_url()}/{target.replace('COLLECTION', COLLECTION)}"
     headers = {"Content-Type": "application/json"}
@@ -337,8 +408,12 @@ def back(folder, day_name=None):
     while day_name is not None and kept and not is_of_day(kept[-1], day_name):
         kept.pop()
     if not kept:
-        wanted = "model" if day_name is None else f"model of {day_name}"
-        raise Stop(f"no {wanted} was served before {models[-1] if models else 'the first'}")
+        wanted, later = "model", ""
+        if day_name is not None:
+            wanted = f"model of {day_name}"
+            later = ". For one that was taken back, add its name in models/ as last line"
+            later += f" of {folder / 'served.txt'}"
+        raise Stop(f"no {wanted} was served before {models[-1] if models else 'the first'}{later}")
     write_served(folder, kept)
     return kept[-1]
 
@@ -352,7 +427,8 @@ def is_of_day(name, day_name):
 # -------------------
 # A night takes all days since the last one that was learned from, in the order of their names. So a
 # night on which the machine was off is made up for, and a day that was refused is tried again until
-# a later day is learned from. ``back`` does not make a night learn again what was taken back.
+# a later day is learned from. Days wait until they have ``FEWEST_QUERIES`` together. ``back`` does
+# not make a night learn again what was taken back.
 
 
 def day_of(name):
@@ -373,44 +449,74 @@ def next_days(folder):
     days = [day.name for day in folders if day.suffix != ".part"]
     left_out = {
         f"earlier than {last}": [day for day in days if day < last and day not in learned],
-        "taken back": [day for day in learned if day > served],
+        "taken back": [day for day in days if day > served and day in learned],
     }
     for reason, names in left_out.items():
         if names:
-            listed = ", ".join(names)
-            print(f"left out: {listed} ({reason}); night DAY learns from one", file=sys.stderr)
+            todo = "Learn from one with night DAY, or delete its folder."
+            print(f"left out: {', '.join(names)} ({reason}). {todo}", file=sys.stderr)
     return [day for day in days if day > last]
 
 
-def start(folder, day_name):
-    """Fit the first model to a day, and upload it."""
+def start(folder, days):
+    """Fit a model to days without an old one, upload it, and return its name."""
     reference = read_reference(folder)
-    data = read_day(folder / "days" / day_name, list(reference[0].column_names))
-    check_features(folder / "days" / day_name, data[0], reference[0])
-    ranker = TreeDirectRanker("histogram", random_state=0).fit(*data)
-    return publish(folder, day_name, ranker, data)
+    data = read_days(folder, days, list(reference[0].column_names), "the reference")
+    new = together(data)
+    check_features(folder / "days" / last_of(days), new[0], reference[0], ", ".join(days))
+    ranker = TreeDirectRanker("histogram", random_state=0).fit(*new)
+    return publish(folder, days, ranker, new)
 
 
-def run(verb, folder, day_name=None):
+def run(verb, folder, days):
     """Do what the command line asks for; return the exit code."""
+    if FORMAT not in FORMATS:
+        raise Stop(f"FORMAT must be one of {', '.join(FORMATS)}; got {FORMAT!r}")
+    if not days and verb == "night":
+        return nights(folder)
     if verb == "back":
-        announce(back(folder, day_name))
+        announce(back(folder, *days))
         return 0
-    engine_url()  # or stop before the work
-    days = next_days(folder) if day_name is None else [day_name]
+    days = sorted(set(days))
+    for day in days:
+        if any(is_of_day(served, day) for served in served_models(folder)):
+            raise Stop(f"{day} has brought a model already")
+    if verb == "start":
+        announce(start(folder, days))
+    else:
+        features = load_served(folder).feature_names_in_.tolist()
+        announce(night(folder, read_days(folder, days, features)))
+    return 0
+
+
+def nights(folder):
+    """Learn from all new days; return the exit code."""
+    days = next_days(folder)
     if not days:
         raise Stop(f"{folder / 'days'} has no day after {max(learned_days(folder))}")
-    code = 0
+    features, waiting, code = load_served(folder).feature_names_in_.tolist(), {}, 0
     for day in days:
+        tried = [day]
         try:
-            if any(is_of_day(served, day) for served in served_models(folder)):
-                raise Stop(f"{day} has brought a model already")
-            announce((start if verb == "start" else night)(folder, day))
+            waiting |= read_days(folder, [day], features)
+            if count_labeled(waiting.values()) < FEWEST_QUERIES:
+                continue
+            tried, data, waiting = list(waiting), waiting, {}
+            announce(night(folder, data))
         except (Stop, OSError, ValueError) as error:
             if len(days) == 1:
                 raise
-            print(f"{day} has changed nothing: {error}", file=sys.stderr)
+            print(f"{', '.join(tried)} has changed nothing: {error}", file=sys.stderr)
             code = 1
+    if waiting:
+        n_labeled = count_labeled(waiting.values())
+        print(
+            f"waiting for more: {', '.join(waiting)}, with labels of {n_labeled} of the "
+            f"{FEWEST_QUERIES} queries needed (FEWEST_QUERIES)",
+            file=sys.stderr,
+        )
+    if code:
+        print(f"served: {served_model(folder)}", file=sys.stderr)
     return code
 
 
@@ -421,14 +527,21 @@ def announce(name):
 def main(arguments):
     parser = argparse.ArgumentParser(description="Keep a ranker right while nobody looks.")
     parser.add_argument("verb", choices=("start", "night", "back"))
-    parser.add_argument("day", nargs="?", help="a folder below days/; night takes all new ones")
+    parser.add_argument(
+        "days",
+        nargs="*",
+        metavar="DAY",
+        help="a folder below days/, or several to learn from together; night takes all new ones",
+    )
     parser.add_argument("--folder", type=Path, default=Path("."))
     options = parser.parse_args(arguments)
-    if options.verb == "start" and not options.day:
+    if options.verb == "start" and not options.days:
         parser.error("start needs a DAY, a folder below days/")
+    if options.verb == "back" and len(options.days) > 1:
+        parser.error("back takes one DAY")
     try:
         with only_one(options.folder):
-            return run(options.verb, options.folder, options.day)
+            return run(options.verb, options.folder, options.days)
     except TryAgain as error:
         print(f"{error} Run it again.", file=sys.stderr)
         return TRY_AGAIN

@@ -4,17 +4,21 @@ import base64
 import csv
 import importlib.util
 import json
+import os
+import re
 import subprocess
 import sys
 import warnings
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from treerank import load
 
 SCRIPT = Path(__file__).parents[1] / "examples" / "loop.py"
+PAGE = Path(__file__).parents[1] / "docs" / "guide" / "loop.md"
 
 
 def imported():
@@ -95,10 +99,12 @@ def test_a_night_takes_all_days_since_the_last_one_in_order(folder, uploads, cap
     out, err = capsys.readouterr()
     assert [line.split(".")[0] for line in out.splitlines()] == ["served: 3", "served: 4"]
     assert err.startswith("2 has changed nothing: in 2, 'bm25' has drifted by 1.00")
+    assert err.endswith("\nserved: 4\n")
     assert [body["model"]["name"] for *_, body in uploads] == ["shop-1", "shop-3", "shop-4"]
     assert loop.served_models(folder) == loop.learned_days(folder) == ["1", "3", "4"]
     assert loop.main(every_night) == 1
-    earlier = "left out: 2 (earlier than 4); night DAY learns from one\n"
+    todo = "Learn from one with night DAY, or delete its folder.\n"
+    earlier = f"left out: 2 (earlier than 4). {todo}"
     assert (
         capsys.readouterr().err
         == earlier + f"nothing has changed: {folder / 'days'} has no day after 4\n"
@@ -107,12 +113,95 @@ def test_a_night_takes_all_days_since_the_last_one_in_order(folder, uploads, cap
     assert loop.main(["back", "--folder", str(folder)]) == 0
     capsys.readouterr()
     assert loop.main(every_night) == 1  # what was taken back stays so
-    assert "left out: 4 (taken back); night DAY learns from one\n" in capsys.readouterr().err
+    assert f"left out: 4 (taken back). {todo}" in capsys.readouterr().err
     assert loop.served_models(folder) == ["1", "3"]
     (folder / "days" / "5.part").rename(folder / "days" / "5")
     assert loop.main(every_night) == 0
     assert loop.served_models(folder) == ["1", "3", "5"]
     assert loop.read_lines(folder / "learned.txt") == ["1", "3", "4", "5"]
+
+
+def test_days_that_are_left_out_are_sorted_and_those_without_a_folder_not_named(tmp_path, capsys):
+    loop.write_served(tmp_path, ["2"])
+    loop.write_lines(tmp_path / "learned.txt", ["2", "6", "4", "7"])
+    for day in "23468":
+        (tmp_path / "days" / day).mkdir(parents=True)
+    assert loop.next_days(tmp_path) == ["8"]
+    err = capsys.readouterr().err
+    assert "left out: 3 (earlier than 7)." in err
+    assert "left out: 4, 6 (taken back)." in err
+
+
+def test_days_with_few_queries_wait_and_are_learned_from_together(
+    folder, uploads, capsys, monkeypatch
+):
+    monkeypatch.setattr(loop, "FEWEST_QUERIES", 200)  # a day has 150
+    every_night = ["night", "--folder", str(folder)]
+    loop.synthetic_day(folder / "days" / "3", 3)
+    capsys.readouterr()
+    assert loop.main(every_night) == 0
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("waiting for more: 3, with labels of 150 of the 200 queries needed")
+    assert loop.served_models(folder) == ["1"]
+
+    (folder / "days" / "4").mkdir()  # cannot be read, and day 3 still waits
+    loop.synthetic_day(folder / "days" / "5", 4, clicks=True)
+    assert loop.main(every_night) == 1
+    out, err = capsys.readouterr()
+    assert out.startswith("served: 5.")
+    assert err.startswith(f"4 has changed nothing: {folder / 'days' / '4'} has neither")
+    assert [body["model"]["name"] for *_, body in uploads] == ["shop-1", "shop-5"]
+    assert loop.served_models(folder) == ["1", "5"]
+    assert loop.read_lines(folder / "learned.txt") == ["1", "3", "5"]
+
+    loop.synthetic_day(folder / "days" / "6", 2, broken=True)
+    loop.synthetic_day(folder / "days" / "7", 6)
+    loop.synthetic_day(folder / "days" / "8", 7)
+    assert loop.main(every_night) == 1  # 6 and 7 are refused together, 8 waits
+    err = capsys.readouterr().err
+    assert "6, 7 has changed nothing: in 6, 7, 'bm25' has drifted by 0.5" in err
+    assert "waiting for more: 8, with labels of 150 of" in err
+    assert err.endswith("\nserved: 5\n")
+    assert night(folder, "8") == 1
+    assert "8 has labels of 150 queries; 200 are needed" in capsys.readouterr().err
+    assert loop.main(["night", "8", "7", "--folder", str(folder)]) == 0
+    assert loop.served_models(folder) == ["1", "5", "8"]
+    assert loop.read_lines(folder / "learned.txt") == ["1", "3", "5", "7", "8"]
+
+
+def test_a_query_of_two_days_counts_as_two(monkeypatch):
+    monkeypatch.setattr(loop, "FEWEST_QUERIES", 2)
+
+    def day(*values):
+        return pa.table({"a": [*values]}), np.ones(len(values)), np.array(["q"] * len(values))
+
+    with pytest.raises(loop.Stop, match="1 has labels of 1 queries; 2 are needed"):
+        loop.together({"1": day(3.0)})
+    X, y, qid = loop.together({"1": day(3.0, 4.0), "2": day(5.0)})
+    assert X.to_pydict() == {"a": [3.0, 4.0, 5.0]}
+    assert y.tolist() == [1, 1, 1]
+    assert qid.tolist() == ["1 q", "1 q", "2 q"]
+
+
+def test_a_feature_is_added_with_a_new_reference_and_a_new_start(folder, capsys):
+    def add(entries):
+        return [*entries, {"name": "new", "value": entries[0]["value"] / 2}]
+
+    loop.synthetic_day(folder / "days" / "3", 3)
+    edit(folder / "days" / "3", add)
+    assert night(folder, "3") == 1
+    message = capsys.readouterr().err
+    assert "the log has the feature 'new', which the served model does not have. To add" in message
+    assert str(folder / "days" / "3" / "log.json") in message
+    start = ["start", "3", "--folder", str(folder)]
+    assert loop.main(start) == 1
+    assert "'new', which the reference does not have" in capsys.readouterr().err
+    edit(folder / "reference", add)
+    assert loop.main(start) == 0
+    assert loop.served_models(folder) == ["1", "3"]
+    model = load(folder / "models" / "3" / "model.treerank")
+    assert model.feature_names_in_.tolist() == [*loop.FEATURES, "new"]
 
 
 def test_a_night_of_several_days_goes_on_where_an_upload_failed(folder, capsys, monkeypatch):
@@ -155,12 +244,44 @@ def test_a_model_is_served_only_after_its_upload(folder, capsys, monkeypatch):
 
 
 @pytest.mark.parametrize("url", [None, "", "file:///etc", "localhost:9200"])
-def test_without_the_address_of_an_engine_nothing_is_done(url, tmp_path, monkeypatch, capsys):
+def test_an_upload_needs_the_address_of_an_engine(url, tmp_path, monkeypatch):
     monkeypatch.delenv("SEARCH_URL", raising=False)
     if url is not None:
         monkeypatch.setenv("SEARCH_URL", url)
+    (tmp_path / "upload.json").write_text("{}")
+    with pytest.raises(loop.Stop, match="SEARCH_URL must be the address of the engine"):
+        loop.upload(tmp_path / "upload.json", "POST _ltr", "shop-1")
+
+
+def test_an_upload_by_your_own_command(folder, uploads, monkeypatch, capsys):
+    monkeypatch.delenv("SEARCH_URL")
+    loop.synthetic_day(folder / "days" / "3", 3)
+    assert night(folder, "3") == 1
+    assert "nothing has changed: the variable SEARCH_URL must be" in capsys.readouterr().err
+
+    copy = "import shutil, sys; shutil.copy(sys.argv[1], 'engine/' + sys.argv[2])"
+
+    def upload(path, request, name):
+        subprocess.run([sys.executable, "-c", copy, path, name], check=True, cwd=folder)
+
+    monkeypatch.setattr(loop, "upload", upload)
+    assert night(folder, "3") == 75  # there is no folder "engine"
+    assert "The upload of shop-3.2 failed" in capsys.readouterr().err
+    assert loop.served_models(folder) == ["1"]
+    (folder / "engine").mkdir()
+    assert night(folder, "3") == 0
+    assert loop.served_models(folder) == ["1", "3.3"]
+    assert json.loads((folder / "engine" / "shop-3.3").read_text())["model"]["name"] == "shop-3.3"
+    assert len(uploads) == 1  # of the start
+
+
+def test_a_format_that_no_engine_takes_is_refused_before_any_work(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(loop, "FORMAT", "vespa")
     assert loop.main(["start", "1", "--folder", str(tmp_path)]) == 1
-    assert "SEARCH_URL must be the address of the engine" in capsys.readouterr().err
+    assert capsys.readouterr().err == (
+        "nothing has changed: FORMAT must be one of opensearch, elasticsearch-plugin, "
+        "elasticsearch, solr; got 'vespa'\n"
+    )
 
 
 def test_back_to_a_day(tmp_path, capsys):
@@ -169,10 +290,14 @@ def test_back_to_a_day(tmp_path, capsys):
 
     loop.write_served(tmp_path, ["1", "2.3", "20", "3", "4"])
     assert back("5") == back("4") == 1
-    assert "no model of 4 was served before 4" in capsys.readouterr().err
+    err = capsys.readouterr().err
+    assert "no model of 4 was served before 4. For one that was taken back, add its name" in err
+    assert f"as last line of {tmp_path / 'served.txt'}\n" in err
     assert loop.served_models(tmp_path) == ["1", "2.3", "20", "3", "4"]
     assert back("2") == 0
     assert loop.served_models(tmp_path) == ["1", "2.3"]
+    with pytest.raises(SystemExit):
+        back("1", "2")
 
 
 @pytest.mark.parametrize(
@@ -235,7 +360,7 @@ def test_data_that_break_change_nothing(folder, capsys):
     for day, reason in (
         ("2", "'bm25' has drifted by 1.00 (missing 0, now 1;"),
         ("3", "'price' has drifted by 0.9"),
-        ("6", "the log lacks the feature 'bm25', which the served model uses"),
+        ("6", "log.json: the log lacks the feature 'bm25', which the served model has"),
         ("7", "'bm25' has drifted by 0.1"),
     ):
         assert night(folder, day) == 1
@@ -248,7 +373,9 @@ def test_data_that_break_change_nothing(folder, capsys):
     assert night(folder, "4") == 1  # there is no such day
     (folder / "days" / "5").mkdir()
     (folder / "days" / "5" / "log.json").write_text("{")
+    (folder / "days" / "5" / "judgments.csv").write_text("query,docid,grade\nq,p1,1\n")
     assert night(folder, "5") == 1
+    assert "log.json: must be JSON" in capsys.readouterr().err
     assert all(path.read_bytes() == content for path, content in before.items())
     assert loop.served_models(folder) == ["1"]
 
@@ -314,6 +441,33 @@ def test_clicks_without_a_column_change_nothing(folder, capsys):
     assert loop.served_models(folder) == ["1"]
 
 
+def test_what_is_wrong_with_a_day_is_said_with_its_file_and_line(tmp_path):
+    day = tmp_path / "days" / "4"
+    loop.synthetic_day(day, 4, clicks=True)
+    path = day / "clicks.csv"
+    text = path.read_text()
+
+    def clicks(rows, message):
+        path.write_text("session,query,document,position,click\n" + rows)
+        with pytest.raises(loop.Stop, match=re.escape(message)):
+            loop.read_day(day, loop.FEATURES)
+
+    rule = "position and click must be integers; got"
+    clicks("s,4 query 0,p1,1,1\ns,4 query 0,p2,,0\n", f"{path}, line 3: {rule} '' and '0'")
+    clicks("s,4 query 0,p1,1\n", f"{path}, line 2: {rule} '1' and None")
+    clicks("s,4 query 0,p1,1,0\n", f"{path}: click must be 1 in some row")
+    clicks("s,4 query 0,p99,1,1\n", f"{path}: features must have a row for each document")
+    path.unlink()
+    with pytest.raises(loop.Stop, match=re.escape(f"{day} has neither judgments.csv nor clicks")):
+        loop.read_day(day)
+    (day / "judgments.csv").write_text("query,docid,grade\nshoes,p1,1\n")
+    with pytest.raises(loop.Stop, match="4: judgments must be of documents in the log"):
+        loop.read_day(day)
+    (day / "judgments.csv").unlink()
+    path.write_text(text)
+    assert loop.count_labeled([loop.read_day(day, loop.FEATURES)]) == 150
+
+
 def test_a_reference_of_clicks_is_warned_of_and_its_report_has_no_advice_on_grades(
     tmp_path, uploads, capsys, monkeypatch
 ):
@@ -335,7 +489,11 @@ def test_few_judged_queries_are_refused(folder, capsys):
     lines = (day / "judgments.csv").read_text().splitlines()
     (day / "judgments.csv").write_text("\n".join(lines[:41]))
     assert night(folder, "2") == 1
-    assert "2 has labels of 2 queries; 100 are needed" in capsys.readouterr().err
+    assert "2 has labels of 2 queries; 100 are needed (FEWEST_QUERIES)" in capsys.readouterr().err
+    lines = (folder / "reference" / "judgments.csv").read_text().splitlines()
+    (folder / "reference" / "judgments.csv").write_text("\n".join(lines[:41]))
+    with pytest.raises(loop.Stop, match=r"of 2 queries; 100 .* \(FEWEST_REFERENCE_QUERIES\)"):
+        loop.read_reference(folder)
 
 
 def test_a_second_loop_waits_for_nothing_and_changes_nothing(folder, capsys):
@@ -359,12 +517,109 @@ def test_a_second_loop_waits_for_nothing_and_changes_nothing(folder, capsys):
     assert night(folder, "3") == 0
 
 
-def test_the_workflow_runs_the_script_without_a_secret_in_it():
+def scripts_of_the_page():
+    """Return night.sh, fetch.sh and keep.sh."""
+    return re.findall(
+        r"^```bash\n(#!/bin/bash\n.*?)^```", PAGE.read_text(encoding="utf-8"), re.M | re.S
+    )
+
+
+def workflow():
     yaml = pytest.importorskip("yaml")
-    workflow = yaml.safe_load(SCRIPT.with_name("nightly.yml").read_text())
-    assert workflow["permissions"] == {}
-    steps = workflow["jobs"]["night"]["steps"]
+    return yaml.safe_load(SCRIPT.with_name("nightly.yml").read_text(encoding="utf-8"))
+
+
+def steps_of_the_workflow():
+    return workflow()["jobs"]["night"]["steps"]
+
+
+def test_the_workflow_runs_the_script_without_a_secret_in_it():
+    assert workflow()["permissions"] == {}
+    steps = steps_of_the_workflow()
     assert any("loop.py night" in step.get("run", "") for step in steps)
     values = [value for step in steps for value in step.get("env", {}).values()]
     assert values
     assert all(value.startswith("${{ ") for value in values)
+
+
+def command(path, *lines):
+    """Write a shell script that stands for a program."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("\n".join(["#!/bin/sh", *lines, ""]))
+    path.chmod(0o755)
+
+
+def bash(folder, script, *options):
+    """Run a script where the commands of ``folder / "bin"`` come first; return its exit code."""
+    environment = {
+        "PATH": f"{folder / 'bin'}{os.pathsep}/usr/bin:/bin",
+        "BUCKET": str(folder / "bucket"),
+    }
+    done = subprocess.run(["bash", *options, "-c", script], cwd=folder, env=environment, timeout=60)
+    return done.returncode
+
+
+no_windows = pytest.mark.skipif(sys.platform == "win32", reason="the scripts are for Linux")
+
+
+@no_windows
+@pytest.mark.parametrize("codes", [[0], [1], [75, 0], [75, 1], [75, 75, 75]], ids=str)
+@pytest.mark.parametrize("where", ["cron", "workflow"])
+def test_a_night_is_run_again_after_a_failed_upload(where, codes, tmp_path):
+    if where == "cron":
+        script = scripts_of_the_page()[0].replace("/srv/ranker", str(tmp_path))
+        python = tmp_path / "venv" / "bin" / "python"
+    else:
+        (script,) = (
+            step["run"] for step in steps_of_the_workflow() if "loop.py" in step.get("run", "")
+        )
+        python = tmp_path / "bin" / "python"
+    (tmp_path / "codes").write_text("".join(f"{code}\n" for code in codes))
+    (tmp_path / "variables").write_text("SEARCH_URL='https://a b'\n")
+    command(
+        python,
+        'echo "$SEARCH_URL $*" >> calls',
+        "n=$(wc -l < calls)",
+        'echo "attempt" $n',
+        'exit $(sed -n "${n}p" codes)',
+    )
+    command(tmp_path / "bin" / "sleep", "exit 0")
+    command(tmp_path / "bin" / "mail", 'echo "$2" > subject', "cat > body")
+    assert bash(tmp_path, script, *["-e"] if where == "workflow" else []) == codes[-1]
+    calls = (tmp_path / "calls").read_text().splitlines()
+    assert calls == [f"{'https://a b' if where == 'cron' else ''} loop.py night"] * len(codes)
+    if where == "cron" and codes[-1]:
+        assert (tmp_path / "subject").read_text() == f"ranker: exit code {codes[-1]}\n"
+        attempts = [f"attempt {number}" for number in range(1, len(codes) + 1)]
+        assert (tmp_path / "body").read_text().splitlines() == attempts
+    else:
+        assert not (tmp_path / "subject").exists()
+
+
+@no_windows
+def test_what_one_runner_keeps_the_next_one_fetches(tmp_path):
+    _, fetch, keep = scripts_of_the_page()
+    here, there = tmp_path / "here", tmp_path / "there"
+    for runner in (here, there):
+        command(
+            runner / "bin" / "aws",
+            'case "$2" in',
+            'sync) mkdir -p "$4" && cp -R "$3/." "$4" ;;',
+            'cp) cp "$3" "$4" ;;',
+            "esac",
+        )
+    (here / "models" / "1").mkdir(parents=True)
+    (here / "models" / "1" / "model.treerank").write_text("a model")
+    (here / "requirements.txt").write_text("treerank")
+    assert bash(here, keep) != 0  # nothing is served yet
+    loop.write_served(here, ["1"])
+    loop.write_lines(here / "learned.txt", ["0", "1"])
+    assert bash(here, keep) == 0
+    (here / "bucket" / "days" / "2").mkdir(parents=True)
+    (here / "bucket").rename(there / "bucket")
+    assert bash(there, fetch) == 0
+    assert loop.served_models(there) == ["1"]
+    assert loop.learned_days(there) == ["0", "1"]
+    assert (there / "models" / "1" / "model.treerank").read_text() == "a model"
+    assert (there / "days" / "2").is_dir()
+    assert not (there / "requirements.txt").exists()
