@@ -104,7 +104,7 @@ DATA_SETS = {
         DataSet(
             "synthetic, 50 queries",
             None,
-            "40 documents a query",
+            "40 documents per query",
             1_050,
             42_000,
             136,
@@ -114,7 +114,7 @@ DATA_SETS = {
         DataSet(
             "synthetic, 300 queries",
             None,
-            "40 documents a query",
+            "40 documents per query",
             1_300,
             52_000,
             136,
@@ -124,7 +124,7 @@ DATA_SETS = {
         DataSet(
             "synthetic, 1,500 queries",
             None,
-            "120 documents a query",
+            "120 documents per query",
             2_500,
             300_000,
             136,

@@ -115,7 +115,7 @@ def without_rows() -> str:
     if not missing:
         return ""
     items = [f"* {module_of(q).TITLE} `python -m benchmarks {q} --write`" for q in missing]
-    text = "For these questions, no measurement is kept, or none from an otherwise idle machine:"
+    text = "No measurements are kept for these questions, or none from an otherwise idle machine:"
     return "\n".join(["## Questions without kept measurements", "", text, "", *items, ""])
 
 
@@ -137,7 +137,11 @@ def provenance(rows: list[dict]) -> str:
     days = sorted({each["date"] for each in found})
     versions = {f"{name} {v}" for each in found for name, v in each["versions"].items()}
     engines = sorted(v for v in versions if v.split()[0] in ("lightgbm", "xgboost", "catboost"))
-    text = f"Measured at {', '.join(commits)} on {' and '.join(dict.fromkeys((days[0], days[-1])))}"
+    noun = "commit" if len(commits) == 1 else "commits"
+    text = (
+        f"Measured at {noun} {', '.join(commits)} on "
+        f"{' and '.join(dict.fromkeys((days[0], days[-1])))}"
+    )
     return f"{text} with {', '.join(engines)}." if engines else f"{text}."
 
 
@@ -177,19 +181,20 @@ def data_table() -> str:
 INTRODUCTION = """# Evidence
 
 `python -m benchmarks page` draws every figure on this page from the rows kept in
-`benchmarks/results`, and a test compares them. Each section names the command that repeats its
-measurements. Attempts that did not help are listed in `benchmarks/LOG.md`.
+`benchmarks/results`, and a test checks that they agree. Each section names the command that repeats
+its measurements. Attempts that did not help are listed in `benchmarks/LOG.md`.
 
-**Quality** is NDCG@10 with gains 2^y − 1. Tied scores are averaged over their orders, and queries
-without a relevant document are left out. Differences are paired over test queries, with 95 %
-bootstrap intervals that take the fitted models as given. If an interval contains 0, the difference
-is not significant. Intervals are not adjusted for multiple comparisons. **Times** are shown only if
+**Quality** is NDCG@10 with gains 2^y − 1. It is averaged over the orders of documents with tied
+scores, and queries without a relevant document are left out. Unless a section says otherwise,
+differences are paired over test queries, and their 95 % intervals are bootstrap intervals over
+these queries that take the fitted models as given. If an interval contains 0, the difference is not
+significant. Intervals are not adjusted for multiple comparisons. **Times** are shown only if
 nothing else ran on the machine.
 
 ## Data sets
 
-Synthetic data comes from treerank's own generator, `make_web_search`, with a third of the labels
-shuffled. A lead on synthetic data means less than one on public data.
+The synthetic data sets in this table come from treerank's own generator, `make_web_search`, with a
+third of the labels shuffled. A lead on synthetic data means less than a lead on public data.
 
 """
 

@@ -6,6 +6,7 @@ returns texts by name for other pages of the manual.
 """
 
 import importlib
+from collections.abc import Iterable
 
 QUESTIONS = (
     "quality",
@@ -34,6 +35,17 @@ QUESTIONS = (
 def module_of(question: str):
     """Return the module of a question."""
     return importlib.import_module(f"benchmarks.questions.{question}")
+
+
+def listed(parts: Iterable[str]) -> str:
+    """Return "a", "a and b", "a, b and c"."""
+    *first, last = parts
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def number_of(conditions: Iterable[bool]) -> str:
+    """Return how many of some conditions hold, as "none" or in digits."""
+    return str(sum(conditions) or "none")
 
 
 def values_by(rows: list[dict], *names: str, **conditions) -> dict:

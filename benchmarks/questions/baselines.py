@@ -18,7 +18,7 @@ from benchmarks.page import Section
 from treerank.cli.compare import NAMES
 from treerank.registry import RANKERS, ranker_class
 
-TITLE = "How well do the rankers of the literature rank?"
+TITLE = "How well do the rankers from the literature rank?"
 IS_TIMING = False
 SETS = ("MQ2008", "OHSUMED")
 

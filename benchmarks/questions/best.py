@@ -11,7 +11,7 @@ from benchmarks import comparing, data
 from benchmarks.drawing import intervals, ndcg, signed, table
 from benchmarks.measurements import Measurement
 from benchmarks.page import Section
-from benchmarks.questions import values_by
+from benchmarks.questions import listed, values_by
 from benchmarks.questions.quality import SYNTHETIC, leads_table
 from benchmarks.rankers import BEST, DEFAULT
 
@@ -64,8 +64,8 @@ def passages(rows):
     text = (
         f"`TreeDirectRanker.best()` has a higher NDCG@10 than the default on "
         f"{sum(v['lead'] > 0 for v in public)} of {len(public)} public data sets, significantly on "
-        f"{sum(v['low'] > 0 for v in public)}. A fit takes {times_text(rows)} the processor time "
-        "of the default's ([evidence](../evidence.md))."
+        f"{sum(v['low'] > 0 for v in public)}. A fit takes {times_text(rows)} as much processor "
+        "time as a fit of the default ([evidence](../evidence.md))."
     )
     return {"cost": text, "gains": gains_table(rows)}
 
@@ -75,7 +75,7 @@ def gains_table(rows):
     over = values_by(rows, "data", less=DEFAULT, ranker=BEST)
     ratios = costs(rows)
     return table(
-        ["queries to learn from", "data set", "gain in NDCG@10", "from", "to", "times the time"],
+        ["queries to learn from", "data set", "gain in NDCG@10", "from", "to", "relative time"],
         [
             [
                 f"{n:,}",
@@ -106,17 +106,19 @@ def section(rows):
     public = [value for name, value in over.items() if name in data.PUBLIC]
     answer = (
         f"`TreeDirectRanker.best()` has a higher NDCG@10 than the default on "
-        f"{sum(v['lead'] > 0 for v in public)} of {len(public)} public sets, significantly on "
+        f"{sum(v['lead'] > 0 for v in public)} of {len(public)} public data sets, significantly on "
         f"{sum(v['low'] > 0 for v in public)}."
     )
     pooled = over.get(", ".join(SMALL))
     if pooled:
         answer += (
-            f" Over the {pooled['n_queries']} queries of {', '.join(SMALL)} together it gains "
-            f"{ndcg(pooled['lead'])} ({ndcg(pooled['low'])} to {ndcg(pooled['high'])})."
+            f" Over the {pooled['n_queries']} queries of {listed(SMALL)} together, it gains "
+            f"{ndcg(pooled['lead'])} (95 %: {ndcg(pooled['low'])} to {ndcg(pooled['high'])})."
         )
     if costs(rows):
-        answer += f" A fit takes {times_text(rows)} the processor time of the default's."
+        answer += (
+            f" A fit takes {times_text(rows)} as much processor time as a fit of the default."
+        )
     chart = intervals(
         f"Lead of TreeDirectRanker.best() in NDCG@10. {answer}",
         groups,
@@ -134,10 +136,10 @@ def section(rows):
         for name in sets
     ]
     notes = (
-        "The members of `best()`, their weights and the fits that were dropped since were chosen "
-        "on training and validation parts of these sets, before their test parts were read. The "
-        "machine did other work, too; ratios of processor times depend on that less than seconds "
-        "do."
+        "The members of `best()`, their weights and, later, the fits to drop were chosen on the "
+        "training and validation parts of these data sets, before the test parts were read. Other "
+        "programs ran on the machine, too, which affects ratios of processor times less than "
+        "seconds."
     )
     return Section(
         answer,

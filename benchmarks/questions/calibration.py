@@ -98,8 +98,8 @@ def section(rows):
     ahead = sum(v["log loss"] < v["isotonic"] for _, v in cells)
     worst = max(v["error"] for _, v in cells)
     answer = (
-        f"The expected calibration error on test queries is at most {ndcg(worst)}; the log loss is "
-        f"below that of isotonic regression in {ahead} of {len(cells)} cells."
+        f"The expected calibration error on test queries is at most {ndcg(worst)}. The log loss is "
+        f"lower than with isotonic regression in {ahead} of {len(cells)} cells."
     )
     chart = intervals(answer, groups, "expected calibration error, with its 95 % interval")
     head = ["data set", "relevant from", "share relevant", "error", "log loss", "isotonic", "gap"]

@@ -14,6 +14,7 @@ from benchmarks import programs, timing
 from benchmarks.drawing import intervals, table
 from benchmarks.measurements import Measurement
 from benchmarks.page import Section, is_quiet
+from benchmarks.questions import listed
 from treerank.exports.conversion import converted
 from treerank.exports.formats import FORMATS
 from treerank.feature_parts.components import Components
@@ -67,9 +68,9 @@ def section(rows):
     wrong = sum(row["values"]["wrong"] for row in scores)
     n = min((row["values"]["documents"] for row in scores), default=0)
     answer = (
-        f"{wrong} of {n:,} scores in each of the formats "
-        f"{', '.join(row['conditions']['format'] for row in scores)} differ by even one bit from "
-        "the scores that the export predicts."
+        f"Of {n:,} scores in each of the formats "
+        f"{listed([row['conditions']['format'] for row in scores])}, {wrong or 'none'} differ by "
+        "even one bit from the scores that the export predicts."
     )
     head = ["format", "forests", "scores", "wrong"]
     body = [
@@ -114,7 +115,8 @@ def section(rows):
             )
         )
     notes = (
-        "RankLib, Solr, Vespa and the plugins of OpenSearch and Elasticsearch are emulated from "
-        "their sources, and the emulations were compared with them by hand; no figures are kept."
+        "For RankLib, Solr, Vespa and the plugins of OpenSearch and Elasticsearch, the export uses "
+        "emulations written from their source code. They were compared with the real programs by "
+        "hand, and no figures were kept."
     )
     return Section(answer, charts, tables, notes)

@@ -23,7 +23,7 @@ from benchmarks import comparing, data, rankers
 from benchmarks.drawing import intervals, ndcg, signed, table
 from benchmarks.measurements import Measurement
 from benchmarks.page import Section
-from benchmarks.questions import values_by
+from benchmarks.questions import number_of, values_by
 from benchmarks.rankers import DEFAULT
 from treerank import Ensemble, LightGBMTrees, TreeDirectRanker, make_web_search, read_letor
 
@@ -180,8 +180,7 @@ def passages(rows):
     cells = list(dict.fromkeys((name, n) for name, n, _ in means if name in PUBLIC))
 
     def behind(peer):
-        n = sum(value["high"] < 0 for value in public[DEFAULT, peer])
-        return "none" if n == 0 else str(n)
+        return number_of(value["high"] < 0 for value in public[DEFAULT, peer])
 
     def gain_of(ranker):
         lead, low, high = pooled(public[ranker, TREES])
@@ -192,16 +191,18 @@ def passages(rows):
         return f"{min(times):.1f} to {max(times):.1f} times the processor time"
 
     default = (
-        f"On {len(PUBLIC)} public sets with {FEW[0]} to {FEW[-1]} queries it gains "
-        f"{gain_of(DEFAULT)} over trees of one loss on average, at {times_of(DEFAULT)} of a fit. "
-        f"It is significantly behind the linear model in {behind(LINEAR)} of {len(cells)} cells, "
-        f"and behind `LGBMRanker()` in {behind(PEER)}. Its mean lead over them is "
-        f"{ndcg(pooled(public[DEFAULT, LINEAR])[0])} and {ndcg(pooled(public[DEFAULT, PEER])[0])} "
+        f"On {len(PUBLIC)} public data sets with {FEW[0]} to {FEW[-1]} judged queries, the default "
+        f"gains on average {gain_of(DEFAULT)} over trees of one loss, and a fit takes "
+        f"{times_of(DEFAULT)}. It is significantly behind the linear model in {behind(LINEAR)} of "
+        f"the {len(cells)} cells (a data set with a number of queries), and significantly behind "
+        f"`LGBMRanker()` in {behind(PEER)} of them. On average, its NDCG@10 is "
+        f"{ndcg(pooled(public[DEFAULT, LINEAR])[0])} higher than that of the linear model and "
+        f"{ndcg(pooled(public[DEFAULT, PEER])[0])} higher than that of `LGBMRanker()` "
         "([evidence](../evidence.md))."
     )
     linear = (
-        f"With the linear model the gain over trees of one loss is {gain_of(BLEND)}, at "
-        f"{times_of(BLEND)}."
+        f"With the linear model, the gain over trees of one loss is {gain_of(BLEND)}, and a fit "
+        f"takes {times_of(BLEND)}."
     )
     return {"default": default, "linear": linear}
 
@@ -250,19 +251,20 @@ def section(rows):
                 ]
             )
     answer = (
-        f"With 25 to 100 judged queries, `{DEFAULT}` adds two sums of trees: one fitted to pairs, "
-        "and one fitted to the labels by squared error, which has half the weight. It ranks "
+        f"With 25 to 100 judged queries, `{DEFAULT}` combines two sums of trees: one fitted to "
+        "pairs, and one fitted to the labels by squared error, with half the weight. It ranks "
         f"better than `{TREES}`, which is the first sum alone, in "
         f"{sum(v['lead'] > 0 for v in over.values())} of {len(over)} cells (significantly in "
-        f"{sum(v['low'] > 0 for v in over.values())}), and significantly worse in "
-        f"{sum(v['high'] < 0 for v in over.values())}."
+        f"{sum(v['low'] > 0 for v in over.values())}) and significantly worse in "
+        f"{number_of(v['high'] < 0 for v in over.values())}. A cell is a data set with a number of "
+        "queries."
     )
     if ("public", (DEFAULT, TREES)) in summary:
         lead, low, high = summary["public", (DEFAULT, TREES)]
         answer += (
-            f" Averaged over the public sets, it gains {signed(lead)} "
-            f"({signed(low)} to {signed(high)}); with a linear model as a third part, the gain is "
-            f"{signed(summary['public', (BLEND, TREES)][0])}."
+            f" On average over the cells of public data sets, it gains {signed(lead)} in NDCG@10 "
+            f"(95 %: {signed(low)} to {signed(high)}); with a linear model as a third part, the "
+            f"gain is {signed(summary['public', (BLEND, TREES)][0])}."
         )
     means = values_by(rows, "data", "queries", "ranker")
     names = [*map(_code, RANKERS)]
@@ -292,14 +294,15 @@ def section(rows):
         for (name, n), value in found.items()
     ]
     notes = (
-        f"The sum with a linear model has {DRAWS_OF_BLEND} draws per cell. The "
-        "members and their weights were chosen on queries of the "
-        "training and validation parts, and frozen before the test parts were read; in five "
-        "folds, the validation queries of one fold are test queries of another, except for "
-        "MSRD and the synthetic draws. The linear model was left out of the default after the "
-        "test parts had been read, because few formats of search engines can hold it. All draws "
-        "from a set have the same test queries, so the intervals say how much depends on which "
-        "queries were drawn for training, not how other test queries would do."
+        f"Training queries are drawn {DRAWS} times per cell, and {DRAWS_OF_BLEND} times for the "
+        "sum with a linear model. The members and their weights were chosen on queries of the "
+        "training and validation parts, and fixed before the test parts were read. In data sets "
+        "with five folds, however, the validation queries of one fold are test queries of another. "
+        "The linear model was left out of the default after the test parts had been read, because "
+        "few export formats for search engines support it. The intervals are over draws: all draws "
+        "from a public data set share its test queries, so the intervals show how much the results "
+        "vary with the queries drawn for training, not how much they would vary with other test "
+        "queries."
     )
     chart = intervals(
         f"Leads over {TREES} in NDCG@10 with few queries. {answer}",
@@ -312,7 +315,7 @@ def section(rows):
         [chart],
         [
             (
-                "Mean leads over the cells, and numbers of cells significantly ahead or behind",
+                "Mean leads over the cells, and in how many cells they are significant",
                 table(["data", "ranker", *lead_head, "ahead", "behind"], body),
             ),
             (

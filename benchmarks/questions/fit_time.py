@@ -14,7 +14,7 @@ import numpy as np
 from benchmarks import gradients, neighbors, phases, processes, timing
 from benchmarks.drawing import table
 from benchmarks.measurements import Measurement
-from benchmarks.questions import values_by
+from benchmarks.questions import listed, values_by
 from treerank import LightGBMTrees, TreeDirectRanker, XGBoostTrees, make_web_search
 from treerank.baselines import LambdaMART
 
@@ -199,11 +199,11 @@ def limit_text(rows):
         return NOT_KEPT
     reach = one["seconds"] - one["filling histograms"] * (1 - 1 / one["filling over its ceiling"])
     return (
-        f"One core needs {one['nanoseconds an update']:.2f} ns for an update of a histogram in its "
-        f"fastest cache (L1). A fit of 60 trees of 63 leaves on 180,000 x 136 on one thread makes "
-        f"{one['million updates a tree']:.0f} million such updates per tree, and takes "
-        f"{one['seconds']:.1f} s. If each update cost what it costs in that loop, it would still "
-        f"take {reach:.1f} s."
+        f"One core needs {one['nanoseconds an update']:.2f} ns to update a histogram that is in "
+        "its fastest cache (L1). A fit of 60 trees of 63 leaves to 180,000 documents with 136 "
+        f"features makes {one['million updates a tree']:.0f} million such updates per tree, and "
+        f"takes {one['seconds']:.1f} s on one thread. If every update were as fast as in the cache, "
+        f"the fit would still take {reach:.1f} s."
     )
 
 
@@ -218,9 +218,9 @@ def phases_table(rows):
     body = [[label, f"{100 * share:.0f} %"] for label, share in shares.items()]
     return (
         table(["phase", "share of the fit"], body)
-        + f"\n\nFilling histograms runs at {100 / one['filling over its ceiling']:.0f} % of its "
-        "ceiling: the rest of the time fetches scattered documents, and moves sums between two "
-        "caches."
+        + "\n\nThe shares are rounded. Filling histograms runs at "
+        f"{100 / one['filling over its ceiling']:.0f} % of the speed that the cache allows: in the "
+        "rest of the time, the core fetches scattered documents and moves sums between two caches."
     )
 
 
@@ -230,7 +230,10 @@ def threads_text(rows):
     if not {1, 2} <= found.keys():
         return "Measure both with `python -m benchmarks fit_time --only threads`."
     one, two = (found[n]["milliseconds"] / 1000 for n in (1, 2))
-    return f"One thread takes {one:.1f} s, two take {two:.1f} s."
+    return (
+        f"In a separate measurement, this fit took {one:.1f} s on one thread and {two:.1f} s on "
+        "two."
+    )
 
 
 def section(rows):
@@ -241,9 +244,9 @@ def section(rows):
         if "over" in row["conditions"]
     }
     parts = [
-        f"{name} {ratios[fit, 2]:.2f} times as long as {peer}"
+        f"a fit of {name} takes {ratios[fit, 2]:.2f} times as long as a fit of `{peer}`"
         for name, fit, peer in (
-            ("treerank's own trees take", "LambdaMART", "LGBMRanker"),
+            ("treerank's own trees", "LambdaMART", "LGBMRanker"),
             ("LightGBM's trees in treerank", "TreeDirectRanker on LightGBM", "LGBMRanker"),
             ("XGBoost's trees in treerank", "TreeDirectRanker on XGBoost", "XGBRanker"),
         )
@@ -251,6 +254,6 @@ def section(rows):
     ]
     answer = "Seconds and ratios of fits."
     if parts:
-        answer = f"With trees of the same size on two threads, {', '.join(parts)}."
+        answer = f"With trees of the same size on two threads, {listed(parts)}."
     # The page on trees has the table of phases.
     return timing.section_of([row for row in rows if "phases" not in row["conditions"]], answer)

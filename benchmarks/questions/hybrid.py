@@ -273,11 +273,11 @@ def leads_sentence(found):
         if method == ALL_COLUMNS
     )
     return (
-        f"Trees and a linear model on raw and min-max scores are significantly ahead of the other "
+        "Trees with a linear model on raw and min-max scores are significantly ahead of the other "
         f"{len(others)} methods in {ahead} of {len(leads)} cells, and significantly behind in "
-        f"{behind}. A linear model of min-max scores, which is what search engines can apply, is "
-        f"{short(min(engine))} to {short(max(engine))} behind. Adding the columns of reciprocal "
-        f"ranks changes NDCG@10 by at most {short(more)}."
+        f"{behind or 'none'}. The NDCG@10 of a linear model on min-max scores, which search "
+        f"engines can apply, is {short(min(engine))} to {short(max(engine))} lower. Adding the "
+        f"columns of reciprocal ranks changes NDCG@10 by at most {short(more)}."
     )
 
 
@@ -286,12 +286,15 @@ def engines_sentence(rows):
     found = values_by(rows, "format", "columns", world="strong")
     textbook = [found[format, "textbook"] for format in FORMATS]
     own = [found[format, engine]["changed"] for format, engine in FORMATS.items()]
-    with_own = f"{own[0]:,} and {own[1]:,} pairs change" if any(own) else "no pair changes"
+    with_own = "no pair changes its order"
+    if any(own):
+        with_own = f"{own[0]:,} and {own[1]:,} pairs change their order"
+    elastic = f"{textbook[1]['changed']:,}" if textbook[1]["changed"] else "none"
     return (
         'On 1,000 queries of the scenario "strong", weights that were learned on textbook min-max '
         f"scores change the order of {textbook[0]['changed']:,} of {textbook[0]['pairs']:,} pairs "
-        f"in OpenSearch, and of {textbook[1]['changed']:,} in Elasticsearch. With the columns of "
-        f"`engine=`, {with_own}."
+        f"in the emulation of OpenSearch, and of {elastic} in that of Elasticsearch. With columns "
+        f"computed as the engine does (`engine=`), {with_own}."
     )
 
 
@@ -302,11 +305,11 @@ def section(rows):
     leads = [value for (_, method, _), value in found.items() if method in others]
     ahead, behind = sum(v["low"] > 0 for v in leads), sum(v["high"] < 0 for v in leads)
     answer = (
-        "Trees and a linear model on raw and min-max scores, learned from 20 to 1,000 judged "
-        "queries, are "
-        f"significantly ahead of the other methods in {ahead} of {len(leads)} cells (four "
-        f"scenarios, four numbers of judged queries, {len(others)} methods), and significantly "
-        f"behind in {behind}. One scenario is real, three are simulated."
+        "Trees with a linear model on raw and min-max scores, fitted to 20 to 1,000 judged "
+        f"queries, are significantly ahead of the other methods in {ahead} of {len(leads)} cells "
+        f"(four scenarios, four numbers of judged queries, {len(others)} methods) and "
+        f"significantly behind in {behind or 'none'}. One scenario is real, and three are "
+        "simulated."
     )
     shown = [BLEND, SINGLE, GRID, "linear model, min-max", "trees, raw and min-max"]
     series = {name: [(n, found["fields", name, n]["ndcg"]) for n in DRAWS] for name in shown}
@@ -327,7 +330,7 @@ def section(rows):
         if method in others and value["low"] <= 0
     ]
     parts.append((f"The {len(lost)} cells without a significant lead", table(head, lost)))
-    notes = "[Hybrid search](guide/hybrid.md) also has the tables of fusions without labels."
+    notes = "The tables of fusions without labels are in [Hybrid search](guide/hybrid.md)."
     return Section(answer, [chart], parts, notes)
 
 

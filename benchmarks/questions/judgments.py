@@ -147,9 +147,9 @@ def passages(rows):
     human = sorted({n for n, _ in coverage} - {0})
     alone = coverage[0, "LLM alone"]
     text = (
-        f"In a simulation of {len(coverage[human[0], BOTH])} cells (judges, questions and "
-        f"collections), the coverage of the 95 % intervals was at least "
-        f"{least_of(coverage, human)}. The coverage of intervals from the LLM alone was "
+        f"In a simulation of {len(coverage[human[0], BOTH])} cells (combinations of a judge, a "
+        f"question and a collection), the coverage of the 95 % intervals was at least "
+        f"{least_of(coverage, human)}. Intervals from the LLM's labels alone had a coverage of "
         f"{share(min(alone))} to {share(max(alone))} "
         "([evidence](../evidence.md))."
     )
@@ -183,12 +183,13 @@ def section(rows):
     stacked = [gain for key, gain in found.items() if key[3] == STACKED]
     answer = (
         "With simulated judges, the coverage of 95 % intervals that combine both kinds of labels "
-        f"is at least {least_of(coverage, human)} (the least of {len(coverage[human[0], BOTH])} "
-        f"cells). Their variance is {min(gains):.2f} to {max(gains):.2f} times smaller than with "
-        "human labels alone. Intervals from the LLM alone have a coverage of "
-        f"{share(min(alone))} to {share(max(alone))}. In NDCG@10, a ranker that stacks both kinds "
-        f"of labels is {signed(min(stacked))} to {signed(max(stacked))} ahead of the better of "
-        "people alone and the LLM alone."
+        f"is at least {least_of(coverage, human)} in all {len(coverage[human[0], BOTH])} cells. "
+        f"The variance of the estimates is {min(gains):.2f} to {max(gains):.2f} times smaller than "
+        "with human labels alone. Intervals from the LLM's labels alone have a coverage of "
+        f"{share(min(alone))} to {share(max(alone))}. The NDCG@10 of a ranker that stacks both "
+        f"kinds of labels differs by {signed(min(stacked))} to {signed(max(stacked))} from that of "
+        "the better of two rankers: one fitted to human labels alone, and one fitted to the LLM's "
+        "labels alone."
     )
     chart = intervals(answer, groups, "share of intervals that cover the true value: mean, least "
         "and most over cells", reference=0.95)  # fmt: skip
@@ -214,8 +215,9 @@ def section(rows):
             documents.setdefault(row["method"], []).append(row["gain"])
     if documents:
         tables.append((
-            "P@10: 500 documents judged by people, in 50 whole queries or spread over all queries. "
-            "How many times smaller the variance is than by whole queries with people alone",
+            "P@10 with 500 documents judged by people, in 50 whole queries or spread over all "
+            "queries: how many times smaller the variance is than with human labels of 50 whole "
+            "queries alone",
             table(["method", "least", "most"],
                 [[m, f"{min(v):.2f}", f"{max(v):.2f}"] for m, v in documents.items()]),
         ))  # fmt: skip

@@ -10,7 +10,7 @@ from benchmarks import comparing, data
 from benchmarks.drawing import intervals, ndcg, signed, table
 from benchmarks.measurements import Measurement
 from benchmarks.page import Section
-from benchmarks.questions import values_by
+from benchmarks.questions import listed, values_by
 from benchmarks.rankers import DEFAULT
 
 TITLE = "Does TreeDirectRanker() rank better than other rankers at their defaults?"
@@ -56,12 +56,15 @@ WORDS = ("none", "one", "two", "three", "four", "five")
 
 def summary(rows):
     """Return the sentence of README."""
-    parts = [
-        f"{'than' if n == 0 else 'and'} {peer.split('(')[0]}'s on {WORDS[ahead]} of "
-        f"{WORDS[sets]} (significantly on {WORDS[shown]})"
-        for n, (peer, (ahead, shown, _, sets)) in enumerate(verdicts(rows).items())
-    ]
-    return f"On public data sets, NDCG@10 at defaults is higher {' '.join(parts)}."
+    parts = []
+    for peer, (ahead, shown, _, sets) in verdicts(rows).items():
+        places = "all " if ahead == sets else f"{WORDS[ahead]} of "
+        significant = "all " * (shown == sets) + WORDS[shown]
+        parts.append(f"than `{peer}` on {places}{WORDS[sets]} (significantly on {significant})")
+    return (
+        f"On public data sets, `{DEFAULT}` at its defaults has a higher NDCG@10 "
+        f"{listed(parts)}."
+    )
 
 
 def passages(rows):
@@ -84,9 +87,9 @@ def section(rows):
         for name in sets
     }
     answer = (
-        f"{summary(rows)} The test parts of public sets have 18 (MSLR sample) to 4,623 (MSRD) "
-        "queries, so only large differences can be shown on the small ones. The synthetic sets are "
-        "drawn from treerank's own generator."
+        f"{summary(rows)} The test parts of the public data sets have between 18 (MSLR sample) and "
+        "4,623 (MSRD) queries, so only large differences can be significant on the small ones. The "
+        "synthetic data sets come from treerank's own generator."
     )
     chart = intervals(
         f"Lead of TreeDirectRanker() in NDCG@10. {answer}",
@@ -117,15 +120,15 @@ def section(rows):
     if stopped:
         tables.append(
             (
-                f"Lead of `{DEFAULT}` if all rankers stop early on a validation part (the others "
-                "after 50 trees without a better NDCG@10, out of up to 1,000)",
+                f"Lead of `{DEFAULT}` if all rankers use early stopping on a validation part (the "
+                "others stop after 50 trees without a better NDCG@10, or after 1,000)",
                 leads_table(stopped),
             )
         )
     notes = (
-        "Folds 0 to 2 of MSRD are used for training, and folds 3 and 4 for testing. The rule for "
-        "the default hyperparameters was chosen on training and validation parts, but for MSRD on "
-        "samples of all its folds, so MSRD is not an independent test of the rule."
+        "Folds 0 to 2 of MSRD are used for training, and folds 3 and 4 for testing. The rule "
+        "that chooses the default hyperparameters was developed on training and validation parts, "
+        "but for MSRD on samples from all folds, so MSRD is not an independent test of the rule."
     )
     return Section(answer, [chart], tables, notes)
 

@@ -17,7 +17,7 @@ from treerank import NDCG, HistogramTrees, TreeDirectRanker, make_web_search
 from treerank.rankers import refresh
 from treerank.statistics import bootstrap_interval
 
-TITLE = "Does refresh ship a model that is worse?"
+TITLE = "Does refresh accept a model that is worse?"
 IS_TIMING = False
 KINDS = ("scaled features", "lost features", "turned labels", "labels drawn anew")
 

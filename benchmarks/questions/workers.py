@@ -11,7 +11,7 @@ from benchmarks.drawing import intervals, table
 from benchmarks.measurements import Measurement
 from benchmarks.page import Section
 
-TITLE = "What does a fit by several workers take?"
+TITLE = "How long does a fit by several workers take?"
 IS_TIMING = True
 PROGRAMS = ("treerank", "lightgbm.dask", "xgboost.dask")
 

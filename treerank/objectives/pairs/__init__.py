@@ -16,7 +16,7 @@ derivatives      value and these      what is set
                                       fidelity
 ``closed_forms`` ``closed_forms``     loss half_squared, exponential, hinge or squared_hinge, with
                                       a weight that depends on labels alone, pairs without a cutoff
-``exact_pairs``  ``exact_pairs``      anything else, such as a loss of one's own, or ndcg under
+``exact_pairs``  ``exact_pairs``      anything else, such as a loss of your own, or ndcg under
                                       hinge
 ================ ==================== ==========================================================
 
