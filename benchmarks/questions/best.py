@@ -116,9 +116,7 @@ def section(rows):
             f"{ndcg(pooled['lead'])} (95 %: {ndcg(pooled['low'])} to {ndcg(pooled['high'])})."
         )
     if costs(rows):
-        answer += (
-            f" A fit takes {times_text(rows)} as much processor time as a fit of the default."
-        )
+        answer += f" A fit takes {times_text(rows)} as much processor time as a fit of the default."
     chart = intervals(
         f"Lead of TreeDirectRanker.best() in NDCG@10. {answer}",
         groups,

@@ -202,8 +202,8 @@ def limit_text(rows):
         f"One core needs {one['nanoseconds an update']:.2f} ns to update a histogram that is in "
         "its fastest cache (L1). A fit of 60 trees of 63 leaves to 180,000 documents with 136 "
         f"features makes {one['million updates a tree']:.0f} million such updates per tree, and "
-        f"takes {one['seconds']:.1f} s on one thread. If every update were as fast as in the cache, "
-        f"the fit would still take {reach:.1f} s."
+        f"takes {one['seconds']:.1f} s on one thread. If every update were as fast as in the "
+        f"cache, the fit would still take {reach:.1f} s."
     )
 
 

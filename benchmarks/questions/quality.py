@@ -61,10 +61,7 @@ def summary(rows):
         places = "all " if ahead == sets else f"{WORDS[ahead]} of "
         significant = "all " * (shown == sets) + WORDS[shown]
         parts.append(f"than `{peer}` on {places}{WORDS[sets]} (significantly on {significant})")
-    return (
-        f"On public data sets, `{DEFAULT}` at its defaults has a higher NDCG@10 "
-        f"{listed(parts)}."
-    )
+    return f"On public data sets, `{DEFAULT}` at its defaults has a higher NDCG@10 {listed(parts)}."
 
 
 def passages(rows):
