@@ -67,11 +67,12 @@ def section(rows):
         workers, threads = seconds["workers", 2], seconds["threads", 2]
         after = workers["seconds"] - workers["seconds of rows"]
         answer = (
-            f"Once the rows are there, two workers of one thread take {after:.1f} s for a fit to "
-            f"1,000,000 documents, and one process of two threads {threads['seconds']:.1f} s."
+            f"A fit to 1,000,000 documents takes {after:.1f} s by two workers with one thread each, "
+            "once they have the rows, and "
+            f"{threads['seconds']:.1f} s by one process with two threads."
         )
     if same:
-        answer += f" The same model by one and by two workers: {', '.join(same)}."
+        answer += f" One worker and two give the same model with {', '.join(same)}."
     chart = intervals(answer, groups, "seconds", reference=None, logarithmic=True)
     head = ["what", "workers or threads", "seconds", "hash of the model"]
     return Section(answer, [chart], [("Seconds", table(head, body))])
