@@ -273,11 +273,13 @@ def leads_sentence(found):
         if method == ALL_COLUMNS
     )
     return (
-        "Trees with a linear model on raw and min-max scores are significantly ahead of the other "
-        f"{len(others)} methods in {ahead} of {len(leads)} cells, and significantly behind in "
-        f"{behind or 'none'}. The NDCG@10 of a linear model on min-max scores, which search "
-        f"engines can apply, is {short(min(engine))} to {short(max(engine))} lower. Adding the "
-        f"columns of reciprocal ranks changes NDCG@10 by at most {short(more)}."
+        "Trees and a linear model on raw and min-max scores were compared with each of the "
+        f"{len(others)} methods above them in the tables, in four scenarios and for four numbers "
+        f"of judged queries. They are significantly better in {ahead} of these {len(leads)} "
+        f"comparisons, and significantly worse in {behind or 'none'}. The NDCG@10 of a linear "
+        "model of min-max scores, which is what search engines can apply, is "
+        f"{short(min(engine))} to {short(max(engine))} lower. Adding the columns of reciprocal "
+        f"ranks changes NDCG@10 by at most {short(more)}."
     )
 
 
