@@ -96,12 +96,13 @@ ranker.fit(train, "bought", query, eval_set=(valid, "bought", query))
 # Metrics of all purchases
 # ------------------------
 # ``recall@10`` divides by the number of purchases among the candidates, and leaves out users for
-# whom none was retrieved, and so does NDCG. ``n_relevant`` counts all purchases.
+# whom none was retrieved, and so does NDCG. ``n_relevant`` counts all purchases, and an item that a
+# user buys twice in a week once.
 #
 # A user who buys in both test weeks is two queries, which are correlated, so ``clusters`` names the
 # user: intervals and tests then take whole users.
 
-n_bought = log.groupby(["user", "week"]).size()
+n_bought = log.drop_duplicates(["user", "week", "item"]).groupby(["user", "week"]).size()
 of_all = NDCG(10, n_relevant=n_bought), Recall(10, n_relevant=n_bought)
 
 # A ``ColumnRanker`` ranks by a column as it is: it needs no fit.

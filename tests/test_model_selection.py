@@ -4,6 +4,7 @@ from typing import ClassVar
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -214,6 +215,26 @@ def test_time_may_be_dates_and_texts():
             list(QueryTimeSplit(time, n_splits=2, gap=gap).split(qid, qid=qid))
     with pytest.raises(ValueError, match="groups must not be missing; got None in row 2"):
         list(QueryKFold(2).split(qid, qid=qid, groups=["u", "v", None]))
+
+
+@pytest.mark.parametrize("frame_of", [pd.DataFrame, pl.DataFrame])
+def test_times_queries_and_groups_may_be_names_of_columns(frame_of):
+    day, user = [3, 1, 1, 2, 4], ["a", "b", "b", "c", "a"]
+    frame = frame_of({"price": [1.0] * 5, "day": day, "user": user})
+    query = [*zip(user, day, strict=True)]
+    for by_value, by_name in (
+        (QueryTimeSplit(day, n_splits=2), QueryTimeSplit("day", n_splits=2)),
+        (QueryKFold(2), QueryKFold(2)),
+    ):
+        for groups, named in ((None, None), (user, "user")):
+            expected = list(by_value.split(frame, qid=query, groups=groups))
+            found = list(by_name.split(frame, qid=("user", "day"), groups=named))
+            np.testing.assert_equal(found, expected)
+    assert by_name.get_n_splits() == len(found) == 2
+    with pytest.raises(ValueError, match="time must name a column of X; got 'dya' and a data"):
+        list(QueryTimeSplit("dya").split(frame, qid=query))
+    with pytest.raises(ValueError, match="time must name a column of X; got 'day' and an array"):
+        list(QueryTimeSplit("day").split(np.eye(5), qid=query))
 
 
 @every_splitter

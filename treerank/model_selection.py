@@ -9,7 +9,7 @@ derive from :class:`QuerySplitter` and yield the queries of both sets in ``_spli
 
 import math
 from collections.abc import Iterator
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from datetime import timedelta
 from typing import Any, ClassVar
 
@@ -22,6 +22,7 @@ from sklearn.utils import check_random_state
 from treerank.checks import check_number, is_whole, quote, refuse_other_order
 from treerank.documents.date_texts import checked_times
 from treerank.documents.queries import ByRow, QueryGroups, check_qid
+from treerank.documents.reading import take_columns
 from treerank.parameters import Count, Seed, Several, check_parameters
 from treerank.spelling import spelled
 
@@ -39,14 +40,15 @@ class QuerySplitter(BaseCrossValidator):
         Parameters
         ----------
         X : array-like of shape (n_documents, n_features)
-            Only its length matters.
+            Only its length matters, and the columns that other arguments name.
         y : ignored
             Accepted because scikit-learn passes it.
-        qid : array-like of shape (n_documents,)
-            Query of each document, of any dtype and in any order.
-        groups : array-like of shape (n_documents,), default=None
+        qid : array-like of shape (n_documents,), str or tuple of str
+            Query of each document, of any dtype and in any order, or names of columns of ``X``.
+        groups : array-like of shape (n_documents,) or str, default=None
             What must not be in both sets either, such as the user or the session of each row:
-            queries that share one stay together, and count as one query.
+            queries that share one stay together, and count as one query. A str is the name of a
+            column of ``X``.
 
         Yields
         ------
@@ -59,7 +61,10 @@ class QuerySplitter(BaseCrossValidator):
                 "enable_metadata_routing=True; groups alone would not reach the ranker."
             )
         check_parameters(self)
-        time = getattr(self, "time", None)
+        if isinstance(qid, str | tuple) or isinstance(groups, str):
+            _, (qid, groups) = take_columns(X, qid=qid, groups=groups)
+        splitter = self._with_columns_of(X)
+        time = getattr(splitter, "time", None)
         refuse_other_order({"X": X, "qid": qid, "groups": groups, "time": time})
         n_documents = X.shape[0] if hasattr(X, "shape") else len(X)
         query_groups = QueryGroups.from_qid(qid, n_documents)
@@ -67,7 +72,7 @@ class QuerySplitter(BaseCrossValidator):
             units = check_qid(groups, n_documents, name="groups")
             query_groups = _joined(query_groups, QueryGroups.from_qid(units))
         try:
-            for sets in self._splits(query_groups):
+            for sets in splitter._splits(query_groups):
                 train, test = (np.flatnonzero(np.isin(query_groups.codes, part)) for part in sets)
                 yield train, test
         except ValueError as error:
@@ -78,6 +83,11 @@ class QuerySplitter(BaseCrossValidator):
         """Return the number of splits."""
         del metadata
         return self.n_splits
+
+    def _with_columns_of(self, X: Any) -> "QuerySplitter":
+        """Return the splitter with the values of the columns of ``X`` that it names."""
+        del X
+        return self
 
     def _splits(self, groups: QueryGroups) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield ``(training queries, test queries)`` of each split, as numbers in ``groups``."""
@@ -147,9 +157,10 @@ class QueryTimeSplit(QuerySplitter):
 
     Parameters
     ----------
-    time : array-like of shape (n_documents,)
-        Time of each row: numbers, dates or ISO date strings. The time of a query is its latest
-        row's.
+    time : array-like of shape (n_documents,) or str
+        Time of each row: numbers, dates or ISO date strings, or the name of a column of ``X``. The
+        time of a query is its latest row's. In :func:`treerank.compare`, a named column is not used
+        as a feature.
     n_splits : int, default=5
         Number of splits.
     gap : number or timedelta, default=None
@@ -169,6 +180,12 @@ class QueryTimeSplit(QuerySplitter):
     _: KW_ONLY
     n_splits: Count = 5
     gap: Any = None
+
+    def _with_columns_of(self, X: Any) -> "QueryTimeSplit":
+        if not isinstance(self.time, str):
+            return self
+        _, (time,) = take_columns(X, time=self.time)
+        return replace(self, time=time)
 
     def _splits(self, groups):
         check_qid(self.time, groups.n_documents, name="time")

@@ -131,7 +131,8 @@ def test_ids_that_nothing_can_equal_are_refused():
 @pytest.mark.parametrize(
     ("qid", "message"),
     [
-        ([[1], [2]], r"qid must be one-dimensional, an id per row; got shape \(2, 1\)"),
+        ([[1], [2]], r"qid must be one-dimensional, an id per row; got shape \(2, 1\)\.$"),
+        ([["a", "b"]] * 2, r"shape \(2, 2\)\. .* tuples, as in qid=list\(zip\(user, week\)\)\.$"),
         ("user", "qid must be one-dimensional, an id per row; got 'user'"),
         ([1], r"qid must have one entry per row; got 1 for 2 rows\.$"),
         ([2], r"got 1 for 2 rows\. For sizes of groups, write qid=np.repeat\("),

@@ -102,6 +102,47 @@ def test_a_split_by_time_tests_on_the_latest_queries(kind):
     assert parts[0].X.shape[1] == 5
 
 
+@pytest.mark.filterwarnings("ignore:The scores order the held-out pairs no better than chance")
+@pytest.mark.parametrize("frame_of", [pd.DataFrame, pl.DataFrame, pa.table])
+def test_labels_and_queries_may_be_names_of_columns(frame_of):
+    user, week = QID % 10, QID // 10
+    columns = dict(zip(NAMES, X.T, strict=True)) | {"grade": Y, "user": user, "week": week}
+    data = RankingData(frame_of(columns), "grade", ("user", "week"))
+    by_value = RankingData(X, Y, [*zip(user.tolist(), week.tolist(), strict=True)])
+    expected = f"RankingData({len(Y)} documents, 40 queries, 5 features)"
+    assert repr(data) == repr(by_value) == expected
+    assert repr(RankingData(data.X, "grade", ["user", "week"])) == expected
+    assert len(data) == len(Y)
+    for name, values in ((None, None), ("week", week)):
+        train, test = data.split(test=0.25, by_time=name)
+        parts = by_value.split(test=0.25, by_time=values)
+        for part, other in zip((train, test), parts, strict=True):
+            assert (part.y, part.qid) == ("grade", ("user", "week"))
+            assert len(part) == len(other) == len(other.qid)
+            assert repr(part) == repr(other)
+            np.testing.assert_array_equal(np.asarray(part.X["f0"]), other.X[:, 0])
+        fitted, again = (
+            TreeDirectRanker(HistogramTrees(5, n_jobs=1), random_state=0).fit(*a, eval_set=b)
+            for a, b in ((train, test), parts)
+        )
+        np.testing.assert_array_equal(fitted.predict(test.X), again.predict(parts[1].X))
+        assert fitted.score(*test) == again.score(*parts[1])
+    assert {week for _, week in parts[1].qid} == {3}
+    gaps = frame_of(columns | {"grade": np.where(week == 1, np.nan, Y)})
+    gaps = RankingData(gaps, "grade", ("user", "week"))
+    assert len(gaps.judged()) == np.sum(week != 1)
+
+
+def test_a_column_that_is_none_is_named():
+    frame = pd.DataFrame(X, columns=NAMES).assign(grade=Y, user=QID)
+    for y, qid, message in (
+        ("grades", "user", "y must name a column of X; got 'grades'"),
+        ("grade", ("user", "week"), "qid must name columns of X; got 'week'"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            RankingData(frame, y, qid).split(test=0.2)
+
+
 @pytest.mark.parametrize("form", ["%d/%m/%Y", "%b %d %Y"])
 def test_a_split_by_texts_that_do_not_sort_by_time_is_refused(form):
     days = pd.Series(pd.to_datetime(DAY))

@@ -4,6 +4,7 @@ import re
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import GroupKFold
@@ -88,6 +89,49 @@ def test_the_queries_needed_are_told_as_clusters(table):
     n = round(difference.queries_needed * difference.n_clusters / difference.n_queries)
     expected = rf"not significant; about ({n - 1:,}|{n:,}|{n + 1:,}) clusters of as many queries"
     assert re.search(expected, str(difference))
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars"])
+def test_a_split_by_time_takes_the_name_of_a_column_which_is_then_no_feature(kind, table):
+    frame = table.assign(day=table.week * 7)
+    frame = pl.from_pandas(frame) if kind == "polars" else frame
+    features, query = table[["price", "sales"]], [*zip(table.user, table.week, strict=True)]
+    by_value = compare(
+        rankers(),
+        (features, table.bought, query),
+        metrics="map",
+        cv=QueryTimeSplit(table.week, n_splits=2),
+    )
+    by_day, by_week = (
+        compare(
+            rankers(),
+            (frame[columns], "bought", QUERY),
+            metrics="map",
+            cv=QueryTimeSplit(name, n_splits=2),
+            clusters="user",
+        )
+        for name, columns in (("day", [*table.columns, "day"]), ("week", [*table.columns]))
+    )
+    for found in (by_day, by_week):
+        np.testing.assert_array_equal(found.by_query("map"), by_value.by_query("map"))
+    with pytest.raises(ValueError, match="time must name a column of X; got 'weak' and a data"):
+        compare(rankers(), (frame, "bought", QUERY), cv=QueryTimeSplit("weak"))
+
+
+@pytest.mark.parametrize("cv", [None, 2])
+def test_a_column_that_the_data_lack_is_refused_before_any_fit(cv, table):
+    class Never(DecisionTreeRegressor):
+        def fit(self, *args, **kwargs):
+            raise AssertionError("fitted")
+
+    wrong = r"^rankers\['shop'\]: column must be one of \['price', 'sales'\]; got 'sale'\. Did you"
+    data = table, "bought", QUERY
+    for others in ({}, {"tree": Never()}, {"price": ColumnRanker("price")}):
+        with pytest.raises(ValueError, match=wrong):
+            compare(others | {"shop": ColumnRanker("sale")}, data, cv=cv)
+    fitted = ColumnRanker("sale").fit(table.rename(columns={"sales": "sale"}), "bought", QUERY)
+    with pytest.raises(ValueError, match=wrong):
+        compare({"shop": fitted}, data, cv=cv)
 
 
 @pytest.mark.parametrize(

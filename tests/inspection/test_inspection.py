@@ -2,6 +2,7 @@ import tracemalloc
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from scipy import stats
 from scipy.sparse import csr_matrix, issparse
@@ -115,6 +116,20 @@ def test_a_feature_ranks_alone_in_its_better_direction_and_unknown_values_come_l
     last = np.where(Y > 1, Y, -99), np.where(Y > 1, -Y, -99)
     expected = max(metric(Y, scores, QID) for scores in last)
     np.testing.assert_allclose(single_features(known[:, None], Y, QID, metric=metric), expected)
+
+
+@pytest.mark.parametrize("frame_of", [pd.DataFrame, pl.DataFrame])
+def test_features_of_a_frame_rank_alone_beside_named_labels_and_queries(frame_of):
+    columns = {"a": X[:, 0], "kind": np.where(X[:, 1] > 0, "x", "w"), "b": X[:, 2]}
+    codes = np.column_stack([X[:, 0], X[:, 1] > 0, X[:, 2]])
+    expected = single_features(codes, Y, QID)
+    frame = frame_of({"bought": Y, **columns, "user": QID, "week": QID})
+    found = single_features(frame_of({"bought": Y, **columns, "user": QID}), "bought", "user")
+    np.testing.assert_array_equal(found, expected)
+    found = single_features(frame, "bought", ("user", "week"))
+    np.testing.assert_array_equal(found, expected)
+    with pytest.raises(ValueError, match="y must name a column of X; got 'sold'"):
+        single_features(frame, "sold", "user")
 
 
 class Product(Ranker):

@@ -201,7 +201,10 @@ def check_qid(qid: ArrayLike, n_documents: int | None = None, *, name: str = "qi
     values = _as_ids(name, qid)
     if values.ndim != 1:
         got = f"shape {values.shape}" if values.ndim else quote(values.item())
-        raise ValueError(f"{name} must be one-dimensional, an id per row; got {got}.")
+        advice = ""
+        if name == "qid" and values.ndim == 2 and values.shape[1] > 1:
+            advice = " Ids of several columns are tuples, as in qid=list(zip(user, week))."
+        raise ValueError(f"{name} must be one-dimensional, an id per row; got {got}.{advice}")
     if n_documents is not None and len(values) != n_documents:
         raise ValueError(
             f"{name} must have one entry per row; got {len(values)} for {n_documents} rows."

@@ -14,7 +14,7 @@ from treerank.checks import check_seed, is_whole, quote, refuse_where
 from treerank.display.results import Shown
 from treerank.documents.columns import as_frame, taken_rows
 from treerank.documents.date_texts import checked_times
-from treerank.documents.queries import QueryGroups, check_qid
+from treerank.documents.queries import QueryGroups, check_qid, objects
 from treerank.parameters import Seed
 
 #: Numbers in a batch of rows.
@@ -28,12 +28,14 @@ class RankingData(Shown):
 
     Parameters
     ----------
-    X : ndarray or scipy.sparse.csr_matrix of shape (n_documents, n_features)
+    X : ndarray, scipy.sparse.csr_matrix or data frame of shape (n_documents, n_features)
         Features; column ``j`` is feature ``j + 1`` of the file. NaN is a missing value.
-    y : ndarray of shape (n_documents,)
-        Relevance, as float64; NaN for documents without a judgment.
-    qid : ndarray of shape (n_documents,)
-        Query id of each document: int64 if all ids of the file are integers, else strings.
+    y : ndarray of shape (n_documents,) or str
+        Relevance, as float64; NaN for documents without a judgment. A str is the name of a column
+        of ``X``, which is then not a feature, as in ``fit``.
+    qid : ndarray of shape (n_documents,), str or tuple of str
+        Query id of each document: int64 if all ids of the file are integers, else strings. Or names
+        of columns of ``X``, such as ``("user", "week")``.
     comments : ndarray of shape (n_documents,) or None, default=None
         The comment of each document, or ``""``; ``None`` if comments were not read.
     documents : ndarray of shape (n_documents,) or None, default=None
@@ -45,11 +47,15 @@ class RankingData(Shown):
     >>> X, y, qid = data
     >>> y, qid
     (array([1., 0.]), array([7, 7]))
+    >>> import polars as pl
+    >>> frame = pl.DataFrame({"price": [9.5, 7.0], "bought": [1, 0], "user": ["a", "b"]})
+    >>> RankingData(frame, "bought", "user")
+    RankingData(2 documents, 2 queries, 1 features)
     """
 
     X: Any
-    y: np.ndarray
-    qid: np.ndarray
+    y: Any
+    qid: Any
     comments: np.ndarray | None = None
     documents: np.ndarray | None = None
 
@@ -59,11 +65,24 @@ class RankingData(Shown):
 
     def __len__(self) -> int:
         """Return the number of documents."""
-        return len(self.y)
+        if not isinstance(self.y, str):
+            return len(self.y)
+        return int(self.X.shape[0]) if hasattr(self.X, "shape") else len(self.X)
+
+    def _with_values(self) -> tuple[Any, Any, Any]:
+        """Return ``(X, y, qid)`` with values in place of names of columns of ``X``."""
+        is_short_list = isinstance(self.qid, list) and len(self.qid) != len(self)
+        if not (isinstance(self.y, str) or isinstance(self.qid, str | tuple) or is_short_list):
+            return self.X, self.y, self.qid
+        from treerank.documents.reading import take_columns
+
+        X, (y, qid) = take_columns(self.X, y=self.y, qid=self.qid)
+        return X, y, qid
 
     def _shown(self) -> str:
-        n_queries = QueryGroups.from_qid(self.qid, len(self)).n_queries
-        n_features = getattr(self.X, "shape", np.shape(self.X[:1]))[1]
+        X, _, qid = self._with_values()
+        n_queries = QueryGroups.from_qid(qid, len(self)).n_queries
+        n_features = getattr(X, "shape", np.shape(X[:1]))[1]
         sizes = f"{len(self)} documents, {n_queries} queries, {n_features} features"
         return f"{type(self).__name__}({sizes})"
 
@@ -89,12 +108,13 @@ class RankingData(Shown):
         wrong = (numbers < -len(self)) | (numbers >= len(self))
         refuse_where(wrong, numbers, f"rows must be row numbers below {len(self)}")
         numbers = numbers % max(len(self), 1)  # -1 is the last row
-        y, qid, comments, documents = (
+        names_query = self._with_values()[2] is not self.qid
+        y = self.y if isinstance(self.y, str) else np.asarray(self.y)[numbers]
+        qid = self.qid if names_query else _by_row(self.qid)[numbers]
+        comments, documents = (
             None if values is None else np.asarray(values)[numbers]
-            for values in (self.y, self.qid, self.comments, self.documents)
+            for values in (self.comments, self.documents)
         )
-        assert y is not None
-        assert qid is not None
         X = taken_rows(self.X, numbers)
         return replace(self, X=X, y=y, qid=qid, comments=comments, documents=documents)
 
@@ -115,10 +135,10 @@ class RankingData(Shown):
             With ``None``, there is no such set.
         by_time : array-like of shape (n_documents,) or str, default=None
             Time of each document, as numbers, dates or texts of dates as ISO writes them, or the
-            name of a column of ``X``, which is then not a feature. The time of a query is the time
-            of its latest document. The latest queries are the test set, and the queries before them
-            are the validation set; queries of the same time stay together. ``None`` draws queries
-            at random.
+            name of a column of ``X``, which is then not a feature; it may be one of ``qid``. The
+            time of a query is the time of its latest document. The latest queries are the test set,
+            and the queries before them are the validation set; queries of the same time stay
+            together. ``None`` draws queries at random.
         random_state : int, RandomState instance or None, default=0
             Seed of the draw.
 
@@ -143,7 +163,7 @@ class RankingData(Shown):
         >>> 0 < ranker.score(*test) < 1
         True
         """
-        queries, data = QueryGroups.from_qid(self.qid, len(self)), self
+        queries, data = QueryGroups.from_qid(self._with_values()[2], len(self)), self
         counts = _counts_of_parts(queries.n_queries, valid, test)
         check_seed("random_state", random_state)
         if by_time is None:
@@ -166,7 +186,11 @@ class RankingData(Shown):
         if frame is None or by_time not in frame.columns:
             kind = "an array" if frame is None else f"a data frame of {quote(frame.columns)}"
             raise ValueError(f"by_time must name a column of X; got {by_time!r} and {kind}.")
-        return replace(self, X=frame.drop(by_time).to_native()), frame[by_time].to_numpy()
+        times = frame[by_time].to_numpy()
+        features: Any = as_frame(self._with_values()[0])
+        if by_time not in features.columns:  # it is named by y or qid, which need it
+            return self, times
+        return replace(self, X=frame.drop(by_time).to_native()), times
 
     def judged(self) -> "RankingData":
         """Return the documents whose relevance is not NaN, also within a query.
@@ -178,8 +202,9 @@ class RankingData(Shown):
         >>> RankingData(np.eye(2), np.array([1.0, np.nan]), np.array([7, 7])).judged().y
         array([1.])
         """
-        rows = np.flatnonzero(~np.isnan(np.asarray(self.y, dtype=np.float64)))
-        return self if len(rows) == len(self.y) else self.take(rows)
+        y = self._with_values()[1]
+        rows = np.flatnonzero(~np.isnan(np.asarray(y, dtype=np.float64)))
+        return self if len(rows) == len(y) else self.take(rows)
 
     @property
     def doc_ids(self) -> np.ndarray:
@@ -197,6 +222,12 @@ class RankingData(Shown):
             raise ValueError("comments must be kept to know doc_ids; got comments=None.")
         matches = [_DOC_ID.search(comment) for comment in self.comments]
         return np.array([match.group(1) if match else "" for match in matches], dtype=object)
+
+
+def _by_row(ids: Any) -> np.ndarray:
+    """Return ids as an array, also tuples, of which NumPy would make a table."""
+    are_tuples = isinstance(ids, list | tuple) and any(isinstance(one, tuple) for one in ids)
+    return objects(ids) if are_tuples else np.asarray(ids)
 
 
 def _counts_of_parts(n_queries: int, valid: Any, test: Any) -> list[int]:

@@ -122,7 +122,7 @@ def make_splits(
             SplitSource(folder.resolve().name, partial(read_fold, folder)) for folder in folders
         ]
     if _is_data(data) and only_test:
-        test, human, has_ids, codes = _check_data(data, human_labels, clusters)
+        test, human, has_ids, codes, _ = _check_data(data, human_labels, clusters)
         if human is not None:
             human.check_size(test.qid)
         split = partial(Split, "test", None, test)
@@ -130,7 +130,7 @@ def make_splits(
         settings["clusters"] = None if codes is None else Clusters(codes)
         return [SplitSource("test", split, test.y.dtype.names, **settings)]
     if _is_data(data):
-        documents, human, has_ids, codes = _check_data(data, human_labels, clusters)
+        documents, human, has_ids, codes, cv = _check_data(data, human_labels, clusters, cv)
         splits = _row_splits(documents, human, codes, cv, random_state)
         return [replace(split, has_ids=has_ids) for split in splits]
     if isinstance(data, tuple) and len(data) == 2 and np.ndim(data[0]) == 2:
@@ -181,20 +181,26 @@ def _is_data(data):
     )
 
 
-def _check_data(data, human_labels, clusters):
-    """Return ``(data, human, has_ids, codes)`` of one data set and the arguments of ``compare``.
+def _check_data(data, human_labels, clusters, cv=None):
+    """Return ``(data, human, has_ids, codes, cv)`` of a data set and the arguments of ``compare``.
 
     ``data`` is RankingData with labels, one or several, and query ids as arrays of equal length.
     ``human`` are human labels, or None. ``has_ids`` tells whether query ids were kept: ids of
-    mixed types become numbers. ``codes`` are numbers of the documents' clusters, or None.
+    mixed types become numbers. ``codes`` are numbers of the documents' clusters, or None. ``cv``
+    has the times of documents where it named a column of ``X``, which is then not a feature.
     """
     X, y, qid = data
     human_labels = labels_of_people(human_labels, data)
     is_one_of_y = isinstance(human_labels, str) and human_labels in (split_labels(y) or ())
     named = {} if is_one_of_y else {"human_labels": human_labels}
+    if isinstance(cv, QueryTimeSplit) and isinstance(cv.time, str):
+        named["time"] = cv.time
     if isinstance(clusters, str) and hasattr(qid, "get_level_values"):
         clusters = take_clusters(clusters, qid)
     X, (y, qid, clusters, *taken) = take_columns(X, y=y, qid=qid, clusters=clusters, **named)
+    values = dict(zip(named, taken, strict=True))
+    if "time" in values:
+        cv = replace(cv, time=values["time"])
     n_documents = X.shape[0] if hasattr(X, "shape") else len(X)
     _check_features(X)
     y = checked_labels(y, n_documents)
@@ -206,12 +212,12 @@ def _check_data(data, human_labels, clusters):
         are_alike = kinds <= {int, float} or kinds in ({str}, {tuple})
         has_ids = are_alike and can_be_sorted(qid)
         queries = check_ids("qid", [*qid]) if has_ids else queries
-    human = HumanLabels.of(taken[0] if taken else human_labels, y)
+    human = HumanLabels.of(values.get("human_labels", human_labels), y)
     codes = None
     if clusters is not None:
         groups = QueryGroups.from_qid(queries, n_documents)
         codes = clusters_by_query(clusters, groups, queries)[groups.codes]
-    return RankingData(X, y, queries), human, has_ids, codes
+    return RankingData(X, y, queries), human, has_ids, codes, cv
 
 
 def can_be_sorted(ids: Iterable[Any]) -> bool:

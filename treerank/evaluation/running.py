@@ -69,6 +69,7 @@ from treerank.metrics.registry import (
 )
 from treerank.parameters import Rule, check_arguments, check_parameters
 from treerank.progress import current_listener, ignore_progress, listening
+from treerank.rankers.column_ranker import ColumnRanker
 from treerank.rankers.ranker import Ranker
 from treerank.rankers.scoring import check_settings
 from treerank.spelling import has_spelling
@@ -203,6 +204,9 @@ def compare(
     _check_training_sets(splits, unfitted)
     if not isinstance(data, str | Path):
         _check_columns(splits[0], unfitted)
+        _check_column_rankers(
+            splits[0], {name: r for name, r in rankers.items() if name not in (grid or {})}
+        )
     _check_labels(splits[0].labels, unfitted, grid)
     searches = {name: Search(g, first_metric, inner_cv) for name, g in (grid or {}).items()}
     folder = None if store is None else Store(Path(store))
@@ -550,6 +554,16 @@ def _check_columns(split, rankers):
         if as_frame(X) is not None:
             with warnings.catch_warnings(action="ignore"):  # each fit will warn
                 Columns.of(X)
+
+
+def _check_column_rankers(split, rankers):
+    """Refuse a ranker by a column that the data frame lacks: no split would have it."""
+    for name, ranker in rankers.items():
+        if isinstance(ranker, ColumnRanker):
+            try:
+                ranker.own_column(split.split().test.X)
+            except ValueError as error:
+                raise ValueError(f"rankers[{name!r}]: {error}") from error
 
 
 def _check_human_labels(splits, metrics):

@@ -12,6 +12,7 @@ from treerank.documents.canonical_order import row_hashes
 from treerank.documents.features import check_matrix
 from treerank.documents.labels import check_labels
 from treerank.documents.queries import Queries, QueryGroups
+from treerank.documents.reading import take_columns
 from treerank.inspection.data_sheets import columns_of
 from treerank.metrics.registry import AnyMetric, get_metric
 
@@ -92,24 +93,27 @@ def single_features(
 
     Parameters
     ----------
-    X : ndarray or sparse matrix of shape (n_documents, n_features)
+    X : ndarray, sparse matrix or data frame of shape (n_documents, n_features)
         Features; documents in which the feature is missing come last.
-    y : array-like of shape (n_documents,)
-        Labels; unjudged documents (NaN) are excluded.
-    qid : array-like of shape (n_documents,), default=None
-        Query of each document; ``None`` is a single query.
+    y : array-like of shape (n_documents,) or str
+        Labels; unjudged documents (NaN) are excluded. A str is the name of a column of ``X``, which
+        is then not a feature.
+    qid : array-like of shape (n_documents,), str or tuple of str, default=None
+        Query of each document, or names of columns of ``X``; ``None`` is a single query.
     metric : str, Metric or callable, default="ndcg@10"
         The metric.
 
     Returns
     -------
     ndarray of shape (n_features,)
+        One value per feature, in the order of the columns.
 
     Examples
     --------
     >>> single_features(np.array([[0.0, 7.0], [1.0, 7.0], [2.0, 9.0]]), [2, 1, 0]).round(2)
     array([1. , 0.9])
     """
+    X, (y, qid) = take_columns(X, y=y, qid=qid)
     X = check_matrix("X", X)
     y = check_labels(y, X.shape[0], some_unjudged=True)
     judged = np.flatnonzero(~np.isnan(y))

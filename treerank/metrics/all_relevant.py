@@ -118,7 +118,8 @@ class AllRelevantMetric(Metric):
             if count < n_found[number]:
                 raise ValueError(
                     "n_relevant must count all relevant documents of a query, those among the rows "
-                    f"too; got {count} for query {_id(query)}, which has {n_found[number]}."
+                    f"too; got {count} for query {_id(query)}, which has {n_found[number]}. Is a "
+                    "document there twice?"
                 )
             n_relevant[number] = count
         return n_relevant
