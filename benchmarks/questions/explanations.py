@@ -99,7 +99,8 @@ def section(rows):
     }
     if milliseconds.get("one pair") and milliseconds.get("report"):
         answer = (
-            f"The exact explanation of a pair takes {milliseconds['one pair']:.1f} ms with 500 "
-            f"trees of 31 leaves, a report {milliseconds['report'] / 1000:.1f} s."
+            "With 500 trees of 31 leaves, the exact explanation of a pair takes "
+            f"{milliseconds['one pair']:.1f} ms; a report takes "
+            f"{milliseconds['report'] / 1000:.1f} s."
         )
     return timing.section_of(rows, answer)

@@ -299,10 +299,10 @@ def section(rows):
         "training and validation parts, and fixed before the test parts were read. In data sets "
         "with five folds, however, the validation queries of one fold are test queries of another. "
         "The linear model was left out of the default after the test parts had been read, because "
-        "few export formats for search engines support it. The intervals are over draws: all draws "
-        "from a public data set share its test queries, so the intervals show how much the results "
-        "vary with the queries drawn for training, not how much they would vary with other test "
-        "queries."
+        "few export formats for search engines support trees and a linear model together. "
+        "The intervals are over draws: all draws from a public data set share its test queries, "
+        "so the intervals show how much the results vary with the queries drawn for training, not "
+        "how much they would vary with other test queries."
     )
     chart = intervals(
         f"Leads over {TREES} in NDCG@10 with few queries. {answer}",

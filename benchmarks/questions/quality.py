@@ -56,12 +56,17 @@ WORDS = ("none", "one", "two", "three", "four", "five")
 
 def summary(rows):
     """Return the sentence of README."""
-    parts = []
-    for peer, (ahead, shown, _, sets) in verdicts(rows).items():
-        places = "all " if ahead == sets else f"{WORDS[ahead]} of "
+    found, parts = verdicts(rows), []
+    for peer, (ahead, shown, _, sets) in found.items():
+        places = "" if ahead == sets else f"on {WORDS[ahead]}, "
         significant = "all " * (shown == sets) + WORDS[shown]
-        parts.append(f"than `{peer}` on {places}{WORDS[sets]} (significantly on {significant})")
-    return f"On public data sets, `{DEFAULT}` at its defaults has a higher NDCG@10 {listed(parts)}."
+        parts.append(f"`{peer}` ({places}significantly on {significant})")
+    is_always_ahead = all(ahead == sets for ahead, _, _, sets in found.values())
+    of_sets = "all " * is_always_ahead + WORDS[len(data.PUBLIC)]
+    return (
+        f"On {of_sets} public data sets, `{DEFAULT}` at its defaults has a higher NDCG@10 than "
+        f"{listed(parts)}."
+    )
 
 
 def passages(rows):

@@ -67,9 +67,9 @@ def section(rows):
         workers, threads = seconds["workers", 2], seconds["threads", 2]
         after = workers["seconds"] - workers["seconds of rows"]
         answer = (
-            f"A fit to 1,000,000 documents takes {after:.1f} s by two workers with one thread "
+            f"A fit to 1,000,000 documents takes {after:.1f} s with two workers of one thread "
             "each, once they have the rows, and "
-            f"{threads['seconds']:.1f} s by one process with two threads."
+            f"{threads['seconds']:.1f} s in one process with two threads."
         )
     if same:
         answer += f" One worker and two give the same model with {', '.join(same)}."
