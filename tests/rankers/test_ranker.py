@@ -83,7 +83,7 @@ MEMBERS = {
     *("best", "save", "get_state", "set_state"),
     *("rank", "top_k", "sample", "compare", "distance", "explain", "explain_interactions"),
     *("predict_pair_proba", "calibrate", "predict_relevance", "threshold_for"),
-    *("components", "expected_components", "forest", "scorer"),
+    *("components", "forest", "scorer"),
     *("feature_part_", "feature_importances_", "head_", "columns_"),
     *("best_iteration_", "evals_result_", "calibration_slope_", "propensities_"),
     "training_queries_",

@@ -101,7 +101,7 @@ class StumpRanker(Ranker):
         check_is_fitted(self)
         return Components(self._trees)
 
-    def expected_components(self, documents: Rows) -> Components:
+    def _expected_components(self, documents: Rows) -> Components:
         """Return a stump, which ``fit`` to such documents gives."""
         return Components(sample_trees(documents.shape[1], {}))
 

@@ -74,6 +74,7 @@ from treerank.parameters import Finite, check_arguments
 from treerank.rankers.calibration import RelevanceScale
 from treerank.rankers.column_ranker import ColumnRanker
 from treerank.rankers.ranker import Ranker
+from treerank.rankers.scored import expected_components
 from treerank.rankers.scoring import metric_of, scores_of
 from treerank.spelling import spelled
 
@@ -322,7 +323,7 @@ def _model_of(ranker: Any, X: Any) -> tuple[Components, list[str], dict[int, lis
         if columns.categories and not accepted_by(ranker).categories:
             raise ValueError(f"X must have no categories for {quote(ranker)}.")
         return (
-            ranker.components() if is_fitted else ranker.expected_components(documents),
+            ranker.components() if is_fitted else expected_components(ranker, documents),
             names,
             columns.categories,
         )

@@ -148,7 +148,7 @@ class ColumnRanker(Ranker):
         check_is_fitted(self)
         return self._as_components(self.column_index_, self.n_features_in_, self.missing_score_)
 
-    def expected_components(self, documents: Rows) -> Components:
+    def _expected_components(self, documents: Rows) -> Components:
         """Return components as after a fit; a column that the documents lack is their first one."""
         columns, n_features = documents.columns, documents.shape[1]
         names, index = [*(columns.names or ())], self.column

@@ -154,7 +154,7 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
         components = components_of(self.feature_part_, self.head_.weight)
         return self._of_whole_codes(components, self.columns_)
 
-    def expected_components(self, documents: Rows) -> "Components":
+    def _expected_components(self, documents: Rows) -> "Components":
         """Return components of the kind that the ranker has after a fit to such documents."""
         components = expected_components_of(make_feature_part(self.feature_part), documents)
         return self._of_whole_codes(components, documents.columns)

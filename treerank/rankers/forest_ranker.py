@@ -104,7 +104,7 @@ class ForestRanker(Ranker):
         check_trees("trees", self.trees)
         return Components(self.trees)
 
-    def expected_components(self, documents: Rows) -> Components:
+    def _expected_components(self, documents: Rows) -> Components:
         """Return the trees, which no fit changes."""
         return self.components()
 

@@ -29,11 +29,8 @@ class Scored(Comparing, Calibrating):
             f"ranker must be a sum of trees and linear models; got {type(self).__name__}."
         )
 
-    def expected_components(self, documents: "Rows") -> "Components":
-        """Return components of the kind that an unfitted ranker has after a fit to such documents.
-
-        ``documents`` may have no row. See :func:`treerank.exports.formats_for`, which asks for it.
-        """
+    def _expected_components(self, documents: "Rows") -> "Components":
+        """Return what :func:`expected_components` does; a subclass may override it."""
         return Scored.components(self)
 
     def forest(self) -> "Forest":
@@ -66,3 +63,11 @@ class Scored(Comparing, Calibrating):
         from treerank.feature_parts.scorer import Scorer
 
         return Scorer(self.components(), self.columns_)
+
+
+def expected_components(ranker: Scored, documents: "Rows") -> "Components":
+    """Return components of the kind that an unfitted ranker has after a fit to such documents.
+
+    ``documents`` may have no row. See :func:`treerank.exports.formats_for`, which asks for it.
+    """
+    return ranker._expected_components(documents)

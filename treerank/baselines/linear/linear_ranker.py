@@ -76,7 +76,7 @@ class LinearRanker(Ranker):
         linear = LinearComponent.centered(self.coef_, self.mean_)
         return Components(no_trees(len(self.coef_)), linear)
 
-    def expected_components(self, documents: Rows) -> Components:
+    def _expected_components(self, documents: Rows) -> Components:
         """Return a linear model of the kind that ``fit`` to such documents gives."""
         n_features = documents.shape[1]
         linear = LinearComponent(np.full(n_features, -1.0), np.zeros(n_features))

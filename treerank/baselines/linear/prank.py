@@ -186,7 +186,7 @@ class QuadraticPRank(PRank):
     _learned: ClassVar = PRank._learned | {"inverse_": array("float64", "n_features")}
     _quadratic: ClassVar[bool] = True
     components = Ranker.components  # products of features are no linear model
-    expected_components = Ranker.expected_components
+    _expected_components = Ranker._expected_components
 
     def _learn(self, data, held_out, seed):
         with threads_for(len(data.y)):
