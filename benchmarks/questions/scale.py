@@ -87,7 +87,7 @@ def remembered(n_queries):
     X, y, qid = make_web_search(n_queries, documents_per_query=4, n_features=5, random_state=0)
     ranker = TreeDirectRanker(HistogramTrees(20, num_leaves=8), random_state=0).fit(X, y, qid)
     queries, sizes = ranker.training_queries_, []
-    n_bytes = sum(part.nbytes for part in (queries.ids, queries.documents, queries.sizes))
+    n_bytes = sum(array.nbytes for array in queries.as_state().values())
     with tempfile.TemporaryDirectory() as folder:
         for _ in range(2):
             ranker.save(Path(folder, "model"))
@@ -123,6 +123,29 @@ def measurements(options):
     yield from growth.measurements(options.quick)
 
 
+def passages(rows):
+    """Return what the page on validation says of the queries that a ranker remembers."""
+    return {"remembered": remembered_text(kept_queries(rows))}
+
+
+def kept_queries(rows):
+    """Return what was measured of remembered queries, fewest first."""
+    kept = [row["values"] for row in rows if "queries to remember" in row["conditions"]]
+    return sorted(kept, key=lambda values: values["remembered queries"])
+
+
+def remembered_text(kept):
+    """Return what it costs to remember few queries, and as many as are remembered at most."""
+    few, most = kept[0], kept[-1]
+    grown = (most["file kB"] - most["file without kB"]) / 1e3
+    return (
+        f"This takes {most['bytes a query']:.0f} bytes per query in memory. A model file of 20 small "
+        f"trees grows from {few['file without kB']:.0f} to {few['file kB']:.0f} kB with "
+        f"{few['remembered queries']:,} queries, and by {grown:.2f} MB with "
+        f"{most['remembered queries']:,}. If there are more queries, a sample of as many is kept."
+    )
+
+
 def section(rows):
     """Return peaks of memory, and their table."""
     groups, body = {}, []
@@ -139,7 +162,9 @@ def section(rows):
         for ours, peer in PEERS.items()
         if (ours, "float64") in peaks and (peer, "float64") in peaks
     ]
-    answer = f"The peak of a fit of 1,000,000 x 136 documents is {', '.join(parts)}."
+    answer = "No peak of a fit is kept yet."
+    if parts:
+        answer = f"The peak of a fit of 1,000,000 x 136 documents is {', '.join(parts)}."
     tables = [("Peaks of memory", table(["fit", "features", "GB"], body))] if body else []
     charts = [intervals(answer, groups, "peak of resident memory, GB")] if body else []
     files = [row for row in rows if "file" in row["conditions"]]
@@ -163,7 +188,7 @@ def section(rows):
                 ),
             )
         )
-    kept = [row["values"] for row in rows if "queries to remember" in row["conditions"]]
+    kept = kept_queries(rows)
     if kept:
         head = ["remembered queries", "bytes a query", "model file, kB", "without them, kB"]
         tables.append(
