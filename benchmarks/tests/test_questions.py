@@ -81,7 +81,7 @@ GUIDES = [path for path in page.make() if path.suffix == ".md" and path.name != 
 
 def test_passages_stand_in_readme_and_in_guides():
     named = {path.name for path in GUIDES}
-    assert named == {"README.md", "rankers.md", "hybrid.md", "llm.md", "trees.md"}
+    assert named == {"README.md", "rankers.md", "hybrid.md", "llm.md", "trees.md", "validation.md"}
 
 
 @pytest.mark.parametrize("path", GUIDES, ids=lambda path: path.stem)
