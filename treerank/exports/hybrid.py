@@ -272,7 +272,7 @@ def depths_of(retrieved: dict[str, np.ndarray], groups: QueryGroups) -> dict[str
 
 
 def warn_of_retrievers(format: str, retrieved: dict[str, np.ndarray], groups: QueryGroups) -> None:
-    """Warn of lists that an engine will not make: of unequal depth, and those of a cross-encoder.
+    """Warn of lists that an engine does not produce: of unequal depth, or by a cross-encoder.
 
     A retriever that found nothing that the others have not, while they did, reranks what they have
     found, and so does one that holds all that they have found.
