@@ -14,7 +14,7 @@ from treerank.documents.eval_set import EvalSet
 from treerank.documents.training_set import TrainingSet
 from treerank.feature_parts.base import FeaturePart
 from treerank.feature_parts.engine_words import answers_engine_words
-from treerank.feature_parts.registry import AUTO, feature_part_class, is_auto
+from treerank.feature_parts.registry import AUTO, feature_part_class, is_auto, make_feature_part
 from treerank.metrics.registry import AnyMetric
 from treerank.objectives.factory import Loss
 from treerank.objectives.pairs.rules import PairRule
@@ -25,6 +25,7 @@ from treerank.progress import say
 from treerank.rankers.click_training import Clicks
 from treerank.rankers.direct_ranker import DirectRanker
 from treerank.rankers.head import Tau
+from treerank.rankers.held_out_sizes import MANY_QUERIES, with_sizes_by_held_out
 
 
 @answers_engine_words
@@ -202,15 +203,22 @@ class TreeDirectRanker(DirectRanker):
         return cls(part, **settings)
 
     def _part_for(self, data: TrainingSet, held_out: EvalSet | None) -> Any:
-        """Return the feature part: with few judged queries, "auto" is trees of two losses."""
+        """Return the feature part: it follows from the data with few and with many queries.
+
+        With few judged queries, "auto" is trees of two losses; with many, sizes that are "auto"
+        may be smaller than the rule says.
+        """
         has_more = held_out is not None or data.documents.is_shard or self.warm_start
         has_more |= any(
             value is not None for value in (data.pairs, data.labels, self.propensities_)
         )
-        is_few = adds_second_loss(self, data.n_queries)
-        if not is_auto(self.feature_part) or has_more or not is_few:
+        if has_more or not _is_measured(self):
             return self.feature_part
-        return trees_for_few(data.n_queries)
+        if data.n_queries >= MANY_QUERIES:
+            return with_sizes_by_held_out(self, make_feature_part(self.feature_part), data)
+        if is_auto(self.feature_part) and adds_second_loss(self, data.n_queries):
+            return trees_for_few(data.n_queries)
+        return self.feature_part
 
 
 #: Numbers of judged queries for which "auto" adds trees of a second loss: those that were measured,
@@ -235,8 +243,13 @@ def adds_second_loss(ranker: TreeDirectRanker, n_queries: int) -> bool:
     >>> adds_second_loss(TreeDirectRanker(loss="listnet"), 50)
     False
     """
+    return n_queries in _FEW_QUERIES and _is_measured(ranker)
+
+
+def _is_measured(ranker: TreeDirectRanker) -> bool:
+    """Tell whether a ranker learns what was measured where its trees follow from the data."""
     chosen = {name: getattr(ranker, name) for name in _MEASURED}
-    return n_queries in _FEW_QUERIES and all(
+    return all(
         isinstance(value, str | None) and value in _MEASURED[name] for name, value in chosen.items()
     )
 

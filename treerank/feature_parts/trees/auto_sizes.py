@@ -72,7 +72,13 @@ class Sizes(NamedTuple):
 
 
 def auto_sizes(
-    n_documents: int, n_queries: int, n_features: int, chosen: dict[str, Any] | None = None
+    n_documents: int,
+    n_queries: int,
+    n_features: int,
+    chosen: dict[str, Any] | None = None,
+    *,
+    leaves: float = 1.0,
+    travel: float = 1.0,
 ) -> Sizes:
     """Return the sizes of trees for data of these numbers.
 
@@ -87,6 +93,8 @@ def auto_sizes(
     chosen : dict from str to number, default=None
         Sizes that are not "auto". The number of trees follows from a chosen rate, and the rate
         from a chosen number of trees; the other sizes do not change.
+    leaves, travel : float, default=1.0
+        Factors on the number of leaves, and on the sum of the learning rates of all trees.
 
     Examples
     --------
@@ -98,15 +106,16 @@ def auto_sizes(
     """
     chosen = chosen or {}
     n = max(n_queries, n_documents / _DOCUMENTS_PER_QUERY)
-    leaves = round(_within(_LEAVES * (n / 300) ** _POWER, _FEWEST_LEAVES, _MOST_LEAVES))
-    travel = _within(_TRAVEL * (n / 100) ** _TRAVEL_POWER, _SHORTEST, _LONGEST)
-    rate = _within(_RATE * leaves / _LEAVES_AT_RATE, _RATE, _HIGHEST_RATE)
+    n_leaves = _LEAVES * (n / 300) ** _POWER * leaves
+    n_leaves = round(_within(n_leaves, _FEWEST_LEAVES, _MOST_LEAVES))
+    sum_of_rates = travel * _within(_TRAVEL * (n / 100) ** _TRAVEL_POWER, _SHORTEST, _LONGEST)
+    rate = _within(_RATE * n_leaves / _LEAVES_AT_RATE, _RATE, _HIGHEST_RATE)
     if "n_estimators" in chosen:
-        rate = _within(travel / chosen["n_estimators"], *_RATES)
+        rate = _within(sum_of_rates / chosen["n_estimators"], *_RATES)
     sizes = Sizes(
-        n_estimators=max(1, round(travel / chosen.get("learning_rate", rate))),
+        n_estimators=max(1, round(sum_of_rates / chosen.get("learning_rate", rate))),
         learning_rate=rate,
-        num_leaves=leaves,
+        num_leaves=n_leaves,
         min_child_samples=20,
         colsample_bytree=0.5 if n_features >= _MANY_FEATURES else 1.0,
     )
