@@ -3,16 +3,13 @@
 A cell fits ``TreeDirectRanker(LightGBMTrees(...))`` with a number of leaves to queries of a data
 set and measures NDCG@10 on other queries, never on test parts, after 45 to 400 trees at a
 learning rate of .05, or after 20 to 200 at .1 from 10,000 queries on. The rule of ``auto_sizes``
-is fitted as it is, with its own rate, and so are sizes that held-out training queries choose, which
-are the default. The cells are also measured on both halves of the queries: the best cell of one
-half, measured on the other, is not ahead by chance. "left out" chooses the leaves and the sum of
-the rates, both powers of the number of queries, by the cells of the other two data sets. Further,
-the loss "half_squared_tanh" is compared with the default's, with the sizes of the rule.
+is fitted as it is, with its own rate. "left out" chooses the leaves and the sum of the rates,
+both powers of the number of queries, by the cells of the other two data sets. Further, the loss
+"half_squared_tanh" is compared with the default's.
 """
 
 import functools
 import itertools
-import time
 
 import numpy as np
 
@@ -22,15 +19,11 @@ from benchmarks.measurements import Measurement
 from benchmarks.page import Section
 from benchmarks.questions import sizes
 from treerank import LightGBMTrees, TreeDirectRanker
-from treerank.feature_parts.trees.auto_sizes import auto_sizes
 from treerank.statistics import bootstrap_interval
 
 TITLE = "Are the hyperparameters right for thousands of queries?"
 IS_TIMING = False
 LOSS = "half_squared_tanh"
-RULE, DEFAULT = "from the numbers alone", "chosen from the data"
-#: What follows the name of a value: of all measured queries, or of half of them.
-HALVES = ("", ", half 0", ", half 1")
 #: Leaves for 1,000 queries, power; sum of learning rates for 1,000 queries, power.
 CONSTANTS = list(
     itertools.product((12, 18, 27), (0.15, 0.3, 0.5, 0.7), (7, 10, 14), (-0.15, 0, 0.15, 0.3))
@@ -56,16 +49,11 @@ def trees_of(n):
 
 
 @functools.cache
-def by_query(options, problem, sizes, loss="logistic"):
-    """Return NDCG@10 of the measured queries, the sizes of the trees, and processor seconds."""
+def by_query(options, problem, loss):
+    """Return NDCG@10 of the measured queries with the chosen sizes, and these sizes."""
     X, y, qid, *measured = problems.problem(options, *problem)
-    chosen = {}
-    if sizes == RULE:
-        chosen = auto_sizes(len(y), len(np.unique(qid)), X.shape[1])._asdict()
-    ranker = TreeDirectRanker(LightGBMTrees(n_jobs=1, **chosen), loss=loss, random_state=0)
-    began = time.process_time()
-    ranker.fit(X, y, qid)
-    seconds = time.process_time() - began
+    part = LightGBMTrees(n_jobs=1)
+    ranker = TreeDirectRanker(part, loss=loss, random_state=0).fit(X, y, qid)
     values = comparing.METRIC.per_query(measured[1], ranker.predict(measured[0]), measured[2])
     trees = ranker.feature_part_
     chosen = {
@@ -73,56 +61,19 @@ def by_query(options, problem, sizes, loss="logistic"):
         "leaves": trees.num_leaves_,
         "rate": trees.learning_rate_,
     }
-    return values, chosen, seconds
+    return values[~np.isnan(values)], chosen
 
 
-def of_halves(values):
-    """Return the mean of values by query, and the means of both halves of the queries."""
-    halves = [np.nanmean(values[start::2]) for start in (0, 1)]
-    return {"": np.nanmean(values), ", half 0": halves[0], ", half 1": halves[1]}
-
-
-def by_sizes(options, problem, sizes):
-    """Return NDCG@10 with the sizes of the default or of the rule, the sizes, and the time."""
-    values, chosen, seconds = by_query(options, problem, sizes)
-    ratio = seconds / by_query(options, problem, RULE)[2]
-    found = {f"ndcg@10{half}": value for half, value in of_halves(values).items()}
-    n_queries = int((~np.isnan(values)).sum())
-    return found | {"n_queries": n_queries} | chosen | {"seconds over the rule": ratio}
-
-
-def cell(options, problem, leaves, n_trees, rate):
-    """Return NDCG@10 after some numbers of trees, on all measured queries and on halves."""
-    X, y, qid, *measured = problems.problem(options, *problem)
-    by_iteration = []
-
-    def recorded(labels, scores, queries):
-        values = comparing.METRIC.per_query(labels, scores, queries)
-        by_iteration.append(list(of_halves(values).values()))
-        return by_iteration[-1][0]
-
-    part = LightGBMTrees(
-        n_trees,
-        num_leaves=leaves,
-        learning_rate=rate,
-        colsample_bytree=0.5,
-        early_stopping_rounds=None,
-        n_jobs=1,
-    )
-    ranker = TreeDirectRanker(part, random_state=0)
-    ranker.fit(X, y, qid, eval_set=measured, eval_metric=recorded)
-    curves = np.array(by_iteration)[-n_trees:]
-    found = {"documents": len(y), "queries": len(np.unique(qid)), "features": X.shape[1]}
-    for n in (n for n in sizes.TREES if n <= n_trees):  # means of the values nearby
-        means = curves[int(0.93 * (n - 1)) : int(1.07 * (n - 1)) + 1].mean(axis=0)
-        found |= dict(zip((f"{n} trees{half}" for half in HALVES), means, strict=True))
-    return found
+def rule(options, problem):
+    """Return NDCG@10 with the chosen sizes, and these sizes."""
+    values, chosen = by_query(options, problem, "logistic")
+    return {"ndcg@10": values.mean(), "n_queries": len(values)} | chosen
 
 
 def lead_of_loss(options, problem):
     """Return by how much another loss leads the default's."""
-    lead = by_query(options, problem, RULE, LOSS)[0] - by_query(options, problem, RULE)[0]
-    interval = bootstrap_interval(lead[~np.isnan(lead)])
+    lead = by_query(options, problem, LOSS)[0] - by_query(options, problem, "logistic")[0]
+    interval = bootstrap_interval(lead)
     return {"lead": interval.estimate, "low": interval.low, "high": interval.high}
 
 
@@ -132,15 +83,14 @@ def measurements(options):
     for name, entries in sets.items():
         for problem in entries:
             conditions = {"data": name, "queries": problem[1], "draw": problem[-1]}
-            for chosen in (RULE, DEFAULT):
-                measure = functools.partial(by_sizes, options, problem, chosen)
-                yield Measurement(conditions | {"sizes": chosen}, measure)
+            measure = functools.partial(rule, options, problem)
+            yield Measurement(conditions | {"sizes": "chosen from the data"}, measure)
             measure = functools.partial(lead_of_loss, options, problem)
             yield Measurement(conditions | {"loss": LOSS}, measure)
             n_trees = 100 if options.quick else trees_of(problem[1])[-1]
             rate = rate_of(problem[1])
             for leaves in leaves_of(problem[1])[: 1 if options.quick else None]:
-                measure = functools.partial(cell, options, problem, leaves, n_trees, rate)
+                measure = functools.partial(sizes.cell, options, problem, leaves, n_trees, rate)
                 yield Measurement(conditions | {"sizes": f"{leaves} leaves"}, measure)
 
 
@@ -156,7 +106,7 @@ def by_draw(rows):
         key: whole
         for key, draws in found.items()
         if (
-            whole := [cells for cells in draws.values() if len(cells) == 2 + len(leaves_of(key[1]))]
+            whole := [cells for cells in draws.values() if len(cells) == 1 + len(leaves_of(key[1]))]
         )
     }
 

@@ -7,6 +7,7 @@ trees of both sizes are fitted to some of the training queries, and rank others.
 ``python -m benchmarks many`` measures what this gains.
 """
 
+import warnings
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -24,7 +25,7 @@ from treerank.rankers.scoring import metric_of
 
 #: Number of queries from which the data are asked, and of queries with two different labels.
 MANY_QUERIES, _WITH_TWO_LABELS = 1000, 500
-#: Largest numbers of queries that the trees are fitted to, and that they rank, in each of two folds.
+#: Largest numbers of queries that trees are fitted to, and that they rank, in each of two folds.
 _MOST_TO_FIT, _MOST_TO_RANK = 1000, 2000
 #: Learning rate of these trees. With fewer trees than this, the fit of all queries is short, and
 #: smaller shares of the queries are used, so that the choice takes no longer.
@@ -75,15 +76,17 @@ class Fold(NamedTuple):
         return values, self.loss(scores)[0]
 
 
-def with_sizes_by_held_out(ranker: Any, part: Any, data: TrainingSet) -> Any:
-    """Return trees with smaller sizes where held-out queries want them, else the part as it is.
+def smaller_trees(ranker: Any, part: Any, data: TrainingSet) -> Any:
+    """Return an unfitted copy of trees with smaller sizes, where held-out queries want them.
 
-    The same queries are held out for any order of rows, names of queries and ``random_state``.
+    They do if their metric rises and their loss falls. Otherwise, and where the sizes are not to be
+    chosen, None is returned. The same queries are held out for any order of rows, names of queries
+    and ``random_state``.
 
     Parameters
     ----------
     ranker : DirectRanker
-        The smaller trees must be better in its metric and in its loss.
+        Its metric and its loss are measured.
     part : feature part
         Trees whose sizes may be "auto", or another part.
     data : TrainingSet
@@ -91,22 +94,26 @@ def with_sizes_by_held_out(ranker: Any, part: Any, data: TrainingSet) -> Any:
     """
     metric = metric_of(ranker)
     if not _may_choose(part, data) or not isinstance(metric, Metric):
-        return part
+        return None
     queries = np.flatnonzero(data.groups.with_two_labels(data.y))
     if len(queries) < _WITH_TWO_LABELS:
-        return part
+        return None
     leads, losses = [], {RULE: 0.0, SMALLER: 0.0}
-    for train, held_out in _folds(data, queries):
-        objectives = (ranker._make_objective(some, 0) for some in (train, held_out))
-        fold = Fold(train, held_out, *objectives, metric)
-        values = {}
-        for factors in (RULE, SMALLER):
-            values[factors], loss = fold.measured(part, factors)
-            losses[factors] += loss
-        leads.append(values[SMALLER] - values[RULE])
+    with warnings.catch_warnings(action="ignore"):  # the fit that follows repeats them
+        for train, held_out in _folds(data, queries):
+            try:
+                metric.prepared(held_out.y, held_out.groups)
+            except ValueError:  # labels that the metric does not know, which a fit does not need
+                return None
+            objective, loss = (ranker._make_objective(some, 0) for some in (train, held_out))
+            fold, values = Fold(train, held_out, objective, loss, metric), {}
+            for factors in (RULE, SMALLER):
+                values[factors], loss = fold.measured(part, factors)
+                losses[factors] += loss
+            leads.append(values[SMALLER] - values[RULE])
     lead = np.nanmean(np.concatenate(leads))
     if not (lead > 0 and losses[SMALLER] < losses[RULE]):
-        return part
+        return None
     say(f"smaller trees rank held-out queries better ({metric.name} {lead:+.4f}), and are chosen")
     sizes = _sizes(data, SMALLER)
     return copy_of(part).set_params(**{name: getattr(sizes, name) for name in _CHOSEN})

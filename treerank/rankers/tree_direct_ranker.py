@@ -25,7 +25,7 @@ from treerank.progress import say
 from treerank.rankers.click_training import Clicks
 from treerank.rankers.direct_ranker import DirectRanker
 from treerank.rankers.head import Tau
-from treerank.rankers.held_out_sizes import MANY_QUERIES, with_sizes_by_held_out
+from treerank.rankers.held_out_sizes import MANY_QUERIES, smaller_trees
 
 
 @answers_engine_words
@@ -126,6 +126,13 @@ class TreeDirectRanker(DirectRanker):
     As for any ensemble, ``callbacks`` of ``fit`` are called after whole fits, which here means
     once, at the end: choose "lightgbm" to stop a fit by a callback.
 
+    With 1,000 or more queries, the hyperparameters of LightGBM's trees also follow from the labels,
+    if the numbers of trees and of leaves and the learning rate are all "auto". Trees of the usual
+    sizes, and trees with .4 times the leaves and half the sum of learning rates, are fitted to some
+    of the training queries and rank others. If the smaller trees have the higher ``metric`` and the
+    lower loss there, as with noisy labels, all queries are fitted with their sizes. The conditions
+    are those above: with an ``eval_set``, early stopping limits the trees instead.
+
     References
     ----------
     Köppel et al. (2025), Pairwise learning to rank by neural networks revisited. Machine Learning
@@ -215,7 +222,8 @@ class TreeDirectRanker(DirectRanker):
         if has_more or not _is_measured(self):
             return self.feature_part
         if data.n_queries >= MANY_QUERIES:
-            return with_sizes_by_held_out(self, make_feature_part(self.feature_part), data)
+            smaller = smaller_trees(self, make_feature_part(self.feature_part), data)
+            return self.feature_part if smaller is None else smaller
         if is_auto(self.feature_part) and adds_second_loss(self, data.n_queries):
             return trees_for_few(data.n_queries)
         return self.feature_part

@@ -119,7 +119,8 @@ class BoostedTrees(BaseEstimator):
     n_estimators : int or "auto", default="auto"
         Number of iterations, with ``warm_start`` in all. This and the other "auto" come from the
         numbers of documents, queries and features, see
-        :func:`~treerank.feature_parts.trees.auto_sizes.auto_sizes`.
+        :func:`~treerank.feature_parts.trees.auto_sizes.auto_sizes`. With many queries, rankers may
+        choose smaller ones for LightGBM, see :class:`~treerank.rankers.TreeDirectRanker`.
     learning_rate : float or "auto", default="auto"
         Factor on the values of each tree.
     num_leaves : int or "auto", default="auto"
