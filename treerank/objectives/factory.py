@@ -95,10 +95,11 @@ def make_objective(
     random_state: int = 0,
     **settings: Any,
 ) -> Objective:
-    """Make an objective: scores in; value, gradient and hessian out, one entry per row.
+    """Return an objective, which maps scores to a value, a gradient and a hessian.
 
-    It serves every feature part, and plain ``lightgbm.train`` or ``xgboost.train`` as well.
-    Objectives over the same documents can be added: ``0.7 * a + 0.3 * b`` is an objective again.
+    The gradient and the hessian have one entry per row. You can use the objective with every
+    feature part, and with plain ``lightgbm.train`` or ``xgboost.train``. You can add objectives
+    over the same documents: ``0.7 * a + 0.3 * b`` is an objective, too.
 
     Parameters
     ----------

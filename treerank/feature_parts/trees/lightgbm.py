@@ -51,7 +51,7 @@ _OWN = (
 @answers_engine_words
 @dataclass(eq=False, repr=False, kw_only=True)
 class LightGBMTrees(BoostedTrees):
-    """A sum of trees grown by LightGBM on any objective.
+    """Boosted trees for any objective, grown by LightGBM.
 
     Parameters have LightGBM's names and defaults. The trees are the same, bit for bit, for any
     ``n_jobs``; see :mod:`treerank.feature_parts.trees.fixed_point`. ``X`` may be a sparse
