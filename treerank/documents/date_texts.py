@@ -27,7 +27,7 @@ _DATE_OR_TIME = (
     *(rf"(\w{{3,9}},? )?{date}([t ,]+(\d{{4}}(\d\d)?|{_CLOCK}))?{_ZONE}" for date in _DATES),
     rf"{_CLOCK}{_ZONE}",
 )
-#: Of more texts than this, some are looked at.
+#: Of this many texts or more, some are looked at.
 _MOST = 1000
 
 

@@ -36,7 +36,7 @@ _UNITS = frozenset(
     ["cl", "l", "gal", "s", "min", "h", "d", "kb", "mb", "gb", "tb", "w", "kw"],
 )
 _ORDINALS = ("st", "nd", "rd", "th")
-#: Of more texts than this, some are looked at.
+#: Of this many texts or more, some are looked at.
 _MOST = 1000
 #: Fewer texts may well be categories: they are flags, or sizes.
 FEW = 3
