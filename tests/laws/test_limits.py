@@ -4,26 +4,36 @@ Each case holds the rule in words of its documentation, and what is found at its
 beyond. Numbers are those of the documentation, not of the code.
 """
 
+import gzip
+import io
+import time
 import warnings
 
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.optimize import minimize
 
-from treerank import QueryKFold, compare
+from treerank import QueryKFold, TreeDirectRanker, compare
 from treerank.datasets import RankingData
 from treerank.documents.columns import Columns, warn_of_names
 from treerank.documents.date_texts import first_date
 from treerank.documents.embeddings import embedding_sizes, with_entries
-from treerank.documents.eval_set import parts_of_eval_set
+from treerank.documents.eval_set import EvalSet, parts_of_eval_set
 from treerank.documents.gains import are_shares, check_gain, is_relevant, label_gains
 from treerank.documents.ids import check_ids
 from treerank.documents.number_texts import numbers_among
-from treerank.documents.queries import refuse_one_query, warn_without_qid
+from treerank.documents.queries import QueryGroups, refuse_one_query, warn_without_qid
 from treerank.documents.reading import take_columns
-from treerank.evaluation.data_splits import check_cv
+from treerank.documents.rows import Rows
+from treerank.evaluation.data_splits import check_cv, has_splits
 from treerank.evaluation.fits import check_scores
+from treerank.evaluation.store import describe
+from treerank.files.compression import open_text
+from treerank.files.states import array, count, number, optional, size
 from treerank.rankers import ColumnRanker
+from treerank.rankers.calibration import RelevanceScale, _line
+from treerank.rankers.explanation import ExplainedMargins
 
 TINY = np.nextafter(0, 1)
 
@@ -306,3 +316,277 @@ def test_folds_are_two_or_more_and_at_most_the_judged_queries():
     assert refusal(compare, rankers, data, cv=3) == ""
     rule = "cv must be at most the number of judged queries, 3; got 4"
     assert rule in refusal(compare, rankers, data, cv=4)
+
+
+def fitted_scale(n_labels, top=1.0):
+    """Return calibration curves of labels from 0 to ``top``, of which there are ``n_labels``."""
+    y = np.linspace(0, top, n_labels)[np.arange(40 * n_labels) % n_labels]
+    scores = y + np.random.default_rng(0).normal(scale=top, size=len(y))
+    return RelevanceScale.fitted(scores, y, QueryGroups.from_qid(np.arange(len(y)) // 40))
+
+
+def test_up_to_32_labels_have_a_curve_each_and_more_shares_have_steps_of_a_twentieth():
+    assert fitted_scale(32).labels.tolist() == np.linspace(0, 1, 32).tolist()
+    assert fitted_scale(33).labels.tolist() == [n / 20 for n in range(21)]
+    assert len(fitted_scale(32, top=31.0).labels) == 32
+    with pytest.warns(UserWarning, match="y has 33 different labels, more than 32"):
+        assert fitted_scale(33, top=32.0) is None
+    above = float(np.nextafter(1, 2))
+    with pytest.warns(UserWarning, match="y has 33 different labels, more than 32"):
+        assert fitted_scale(33, top=above) is None
+
+
+def test_steps_of_shares_are_never_rounded_up():
+    y = np.append(np.linspace(0, 1, 40), [0.3, np.nextafter(0.3, 0), 0.05, 0.049])
+    scale = RelevanceScale.fitted(
+        np.tile(y, 9), np.tile(y, 9), QueryGroups.from_qid(np.arange(9).repeat(44))
+    )
+    assert set(scale.labels) <= {n / 20 for n in range(21)}
+    assert scale.labels[0] == 0
+
+
+def test_at_least_is_above_the_lowest_label_and_at_most_the_highest():
+    scale = fitted_scale(3, top=2.0)
+    scores = np.array([0.0, 1.0])
+    assert scale.probability(scores, TINY).tolist() == scale.probability(scores, 1).tolist()
+    assert scale.probability(scores, 1.5).tolist() == scale.probability(scores, 2).tolist()
+    for wrong in (0, -1, np.nextafter(2, 3)):
+        message = refusal(scale.probability, scores, wrong)
+        assert "at_least must be above the lowest label, 0, and at most the highest, 2" in message
+
+
+def test_a_precision_is_reached_by_the_highest_scores_at_most():
+    scale = RelevanceScale(
+        np.array([0.0, 1.0]),
+        np.array([1.0, 2.0, 3.0]),
+        np.array([[0.25, 0.5, 0.75]]),
+        np.zeros((1, 2)),
+        np.array([False]),
+    )
+    # Means of the probabilities from each score on: 0.5, 0.625 and 0.75.
+    for precision, expected in ((0.5, 1.0), (0.51, 2.0), (0.625, 2.0), (0.63, 3.0), (0.75, 3.0)):
+        assert scale.threshold(precision, 1) == expected
+    assert "precision must be at most 0.750" in refusal(scale.threshold, 0.751, 1)
+
+
+@pytest.mark.parametrize(
+    ("parts", "sentence"),
+    [
+        ([2, -1], "A is above B because of a +2, despite b -1."),
+        ([-2, 1], "A is below B because of a -2, despite b +1."),
+        ([1, -1], "A and B have equal scores."),
+        ([0, 0], "A and B have equal scores."),
+        ([3, 0, -1, -1], "A is above B because of a +3, despite c -1."),
+        # Of those against it, any as large as the smallest that is named.
+        ([3, 1, -1, -1], "A is above B because of a +3, b +1, despite c -1, d -1."),
+        ([3, 1, -1.5, -0.5], "A is above B because of a +3, b +1, despite c -1.5."),
+        ([5, 4, 3, 2, -1], "A is above B because of a +5, b +4, c +3, despite e -1."),
+        ([9, -2, -2, -2, -2, 1], "A is above B because of a +9, f +1, despite b -2, c -2, d -2."),
+    ],
+)
+def test_a_sentence_names_three_features_and_those_against_them_that_are_as_large(parts, sentence):
+    named = ExplainedMargins.of(np.array([parts], dtype=float), "abcdef"[: len(parts)])
+    assert str(named) == sentence
+
+
+def test_a_chart_of_parts_has_ten_bars_and_one_of_all_others():
+    values = np.arange(12.0, 0, -1)[None]
+    parts = ExplainedMargins.of(values, [f"f{n}" for n in range(12)])
+    assert parts.chart().names == (*(f"f{n}" for n in range(10)), "2 other features")
+    assert parts.chart(most=11).names[-1] == "1 other feature"
+    assert parts.chart(most=12).names[-1] == "f11"
+    assert parts.chart(most=1).parts.tolist() == [12, 66]
+    assert "most must be a whole number of at least 1; got 0" in refusal(parts.chart, most=0)
+    assert "and at most 0; got 1" in refusal(parts.chart, pair=1)
+    assert "margins must have a pair to be plotted; got none" in refusal(parts[:0].chart)
+    assert "margins must have a column for each feature" in refusal(parts[:, :3].chart)
+    titles = [ExplainedMargins.of(np.array([[n]]), ["a"]).chart().title for n in (0.0, 2.0, -2.0)]
+    assert titles == ["equal: +0", "A above B: +2", "A below B: -2"]
+
+
+def test_notebooks_show_ten_pairs_and_say_how_many_more_there_are():
+    parts = ExplainedMargins.of(np.ones((12, 1)), ["a"])
+    assert "pair</p>" not in parts[:10]._repr_html_()
+    assert "and 1 more pair</p>" in parts[:11]._repr_html_()
+    assert "and 2 more pairs</p>" in parts._repr_html_()
+    assert parts._repr_html_().count("<table") == 10
+
+
+def test_groups_of_features_share_none():
+    parts = ExplainedMargins.of(np.array([[0.5, 0.25, -1.0]]), ["v_0", "v_1", "price"])
+    assert parts.grouped({"v": ["v"], "p": ["price"]}).by_name() == [{"p": -1.0, "v": 0.75}]
+    assert "groups must not share a feature" in refusal(parts.grouped, {"a": ["v"], "b": ["v_0"]})
+    assert "no other feature has; got 'price'" in refusal(parts.grouped, {"price": ["v"]})
+
+
+def test_bounds_of_saved_arrays_hold_their_ends():
+    rule = array("int64", "n", at_least=0, below="n_features")
+    for values, is_allowed in (([0, 2], True), ([-1, 0], False), ([0, 3], False), ([], True)):
+        message = refusal(rule, "a", np.array(values, dtype=np.int64), {"n_features": 3})
+        assert (message == "") is is_allowed
+    share = array("float64", "n", at_least=0, at_most=1)
+    for values, is_allowed in (([0.0, 1.0], True), ([-TINY], False), ([np.nextafter(1, 2)], False)):
+        assert (refusal(share, "a", np.array(values), {}) == "") is is_allowed
+    for value in (np.nan, np.inf):
+        assert "a must be finite" in refusal(array("float64", 1), "a", np.array([value]), {})
+    assert refusal(array("float64", 1, infinite=True), "a", np.array([np.inf]), {}) == ""
+    assert "a must be from" in refusal(
+        array("float64", 1, infinite=True), "a", np.array([np.nan]), {}
+    )
+    for rule, value, is_allowed in (
+        (count(), 0, True),
+        (count(), -1, False),
+        (count(2, 3), 3, True),
+        (count(2, 3), 4, False),
+        (size("n"), 1, True),
+        (size("n"), 0, False),
+        (number(at_least=0), 0.0, True),
+        (number(at_least=0), -1e-9, False),
+        (optional(count()), None, True),
+    ):
+        assert (refusal(rule, "a", value, {}) == "") is is_allowed
+
+
+@pytest.mark.parametrize("n_bytes", [0, 1, 3, 4, 5, 100])
+def test_the_size_of_a_text_is_that_of_the_file_or_what_the_end_of_gzip_says(n_bytes, tmp_path):
+    plain, packed = tmp_path / "a.txt", tmp_path / "a.txt.gz"
+    plain.write_bytes(b"a" * n_bytes)
+    packed.write_bytes(gzip.compress(b"a" * n_bytes))
+    with open_text(plain) as text:
+        assert text.expected_size == n_bytes
+    with open_text(packed) as text:
+        assert text.expected_size == max(n_bytes, packed.stat().st_size)
+        assert text.stream.read() == b"a" * n_bytes
+    for short in (b"\x1f", b"\x1f\x8b\x08", (2**32 - 1).to_bytes(4, "little")):
+        (tmp_path / "b.gz").write_bytes(short)
+        message = ""
+        try:
+            with open_text(tmp_path / "b.gz") as text:
+                assert text.expected_size == (1032 * 4 if len(short) == 4 else len(short))
+        except ValueError as error:
+            message = str(error)
+        assert message == ""
+
+
+def test_documents_without_queries_are_told_from_two_on_and_to_rank_from_1000_on():
+    X = np.random.default_rng(0).normal(size=(1000, 1))
+    ranker = ColumnRanker(0).fit(X, np.arange(1000) % 2.0, np.arange(1000) // 10)
+    assert warned(ranker.rank, X[:999]) == ""
+    assert "all 1000 rows are treated as one query, though fit had several" in warned(
+        ranker.rank, X
+    )
+    assert warned(ranker.score, X[:1], [1.0]) == warned(ranker.score, X[:1], [1.0], [0])
+    assert "so all 2 rows are treated as one query" in warned(ranker.score, X[:2], [1.0, 0.0])
+    alone = ColumnRanker(0).fit(X[:20], np.arange(20) % 2.0)
+    assert warned(alone.score, X[:2], [1.0, 0.0]) == ""
+
+
+@pytest.mark.parametrize(("n", "asks_for_more"), [(199, True), (200, False)])
+def test_trees_of_fewer_than_200_documents_ask_for_smaller_leaves(n, asks_for_more):
+    y = np.arange(n) % 2.0
+    message = warned(TreeDirectRanker("lightgbm").fit, np.zeros((n, 1)), y, np.arange(n) // 10)
+    assert f"All {n} documents get the same score" in message
+    assert ("trees need more documents" in message) is asks_for_more
+
+
+def test_a_column_is_counted_from_0_to_the_last():
+    X, y = np.arange(12.0).reshape(6, 2), np.arange(6) % 2.0
+    assert ColumnRanker(1).fit(X, y).column_index_ == 1
+    assert "column must be below 2, the number of columns; got 2" in refusal(
+        ColumnRanker(2).fit, X, y
+    )
+    assert "column must be" in refusal(ColumnRanker(-1).fit, X, y)
+
+
+def test_the_log_odds_of_a_label_are_a_logistic_regression_of_platts_targets():
+    rng = np.random.default_rng(0)
+    scores = rng.normal(3, 10, 400)  # whose slope is below 1
+    won = rng.random(400) < 1 / (1 + np.exp(1 - scores / 5))
+    slope, intercept = _line(scores, won)
+    high, low = (won.sum() + 1) / (won.sum() + 2), 1 / ((~won).sum() + 2)
+    target = np.where(won, high, low)
+
+    def loss(line):
+        odds = line[0] * scores + line[1]
+        return np.sum(np.logaddexp(0, odds) - target * odds)
+
+    best = minimize(loss, [0.0, 0.0]).x
+    np.testing.assert_allclose([slope, intercept], best, rtol=1e-3)
+    falling = _line(scores, ~won)
+    assert falling[0] == 0
+    share = np.where(~won, (399 - won.sum() + 2) / (402 - won.sum()), 1 / (won.sum() + 2)).mean()
+    np.testing.assert_allclose(falling[1], np.log(share / (1 - share)), rtol=1e-6)
+
+
+class Folder(dict):
+    """A mapping of a user's own, which is no dict of settings."""
+
+
+def test_a_fit_is_stored_in_a_new_folder_and_takes_as_long_as_its_parts(tmp_path):
+    X = np.random.default_rng(0).normal(size=(80, 2))
+    data, folder = (X, (X[:, 0] > 0) + 0.0, np.arange(80) // 8), tmp_path / "new" / "folder"
+    started = time.perf_counter()
+    result = compare({"linear": TreeDirectRanker("linear")}, data, cv=2, store=folder)
+    taken = time.perf_counter() - started
+    assert len([*folder.rglob("*.npz")]) == 2
+    for outcome in result.outcomes.values():
+        assert all(0 <= part <= taken for part in outcome.seconds)
+        assert sum(outcome.seconds) <= taken
+    (tmp_path / "file").write_text("")
+    rule = "store must be a folder; got the file"
+    assert rule in refusal(compare, {"a": ColumnRanker(0)}, data, cv=2, store=tmp_path / "file")
+    assert describe(Folder(a=1)) != describe({"a": 1})
+    assert describe({"a": 1}) == {"a": 1}
+    assert describe({1: 2}) == {"items": [[1, 2]]}
+
+
+def test_folds_are_a_folder_and_a_file_is_one_data_set(tmp_path):
+    (tmp_path / "Fold1").mkdir()
+    (tmp_path / "data.csv").write_text("label,query,a\n1,1,0.5\n0,1,0.25\n")
+    assert has_splits(tmp_path)
+    assert not has_splits(tmp_path / "data.csv")
+    rankers = {"a": ColumnRanker(0)}
+    for name in ("human_labels", "clusters"):
+        rule = f"{name} must be None for data in folds"
+        assert rule in refusal(compare, rankers, tmp_path, **{name: [1.0, 0.0]})
+
+
+def test_standard_input_has_no_size_that_is_known(monkeypatch):
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"one\n")))
+    with open_text("-") as text:
+        assert (text.name, text.expected_size, text.stream.read()) == (
+            "standard input",
+            0,
+            b"one\n",
+        )
+    monkeypatch.setattr("sys.stdin", None)
+
+    def read():
+        with open_text("-"):
+            pass
+
+    assert "standard input must be open to read '-'; it is closed" in refusal(read)
+
+
+def test_an_evaluation_set_without_unjudged_documents_is_itself():
+    groups = QueryGroups.from_qid([0, 0, 1])
+    whole = EvalSet(Rows(np.eye(3)), np.array([1.0, 0.0, 1.0]), groups)
+    assert whole.judged() is whole
+    part = EvalSet(Rows(np.eye(3)), np.array([1.0, np.nan, 1.0]), groups).judged()
+    assert (part.y.tolist(), part.groups.n_queries) == ([1, 1], 2)
+    assert np.array_equal(part.X, np.eye(3)[[0, 2]])
+    assert whole.sets == [whole]
+    both = EvalSet(Rows(np.eye(3)), np.array([1.0, 0.0, 1.0]), groups, sizes=(2, 1))
+    assert [each.y.tolist() for each in both.sets] == [[1, 0], [1]]
+    assert both.first.y.tolist() == [1, 0]
+
+
+@pytest.mark.filterwarnings("ignore:The scores order the held-out pairs no better than chance")
+@pytest.mark.parametrize("n_with_pairs", [1, 2, 3])
+def test_a_share_leaves_a_query_with_two_labels(n_with_pairs):
+    qid = np.repeat(np.arange(10), 2)
+    X = np.random.default_rng(0).normal(size=(20, 1))
+    y = np.where(qid < n_with_pairs, np.arange(20) % 2.0, 0.0)
+    message = refusal(TreeDirectRanker("linear").fit, X, y, qid, eval_set=0.3)
+    rule = "must hold out a query with two different labels and leave another one"
+    assert (rule in message) is (n_with_pairs < 2)
