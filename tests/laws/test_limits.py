@@ -8,13 +8,14 @@ import gzip
 import io
 import time
 import warnings
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
 import pytest
 from scipy.optimize import minimize
 
-from treerank import QueryKFold, TreeDirectRanker, compare
+from treerank import QueryKFold, TreeDirectRanker, compare, make_objective
 from treerank.datasets import RankingData
 from treerank.documents.columns import Columns, warn_of_names
 from treerank.documents.date_texts import first_date
@@ -22,6 +23,7 @@ from treerank.documents.embeddings import embedding_sizes, with_entries
 from treerank.documents.eval_set import EvalSet, parts_of_eval_set
 from treerank.documents.gains import are_shares, check_gain, is_relevant, label_gains
 from treerank.documents.ids import check_ids
+from treerank.documents.labels import split_labels
 from treerank.documents.number_texts import numbers_among
 from treerank.documents.queries import QueryGroups, refuse_one_query, warn_without_qid
 from treerank.documents.reading import take_columns
@@ -31,9 +33,15 @@ from treerank.evaluation.fits import check_scores
 from treerank.evaluation.store import describe
 from treerank.files.compression import open_text
 from treerank.files.states import array, count, number, optional, size
+from treerank.objectives.batches import deal
+from treerank.objectives.chains import chained_probabilities
+from treerank.objectives.judgments import Judgments
+from treerank.objectives.pairs.problem import balance_of
+from treerank.objectives.pairs.rules import GivenPairs, Pairs
+from treerank.objectives.sums import weighted_sum
 from treerank.rankers import ColumnRanker
 from treerank.rankers.calibration import RelevanceScale, _line
-from treerank.rankers.explanation import ExplainedMargins
+from treerank.rankers.explanation import ExplainedMargins, interactions_of
 
 TINY = np.nextafter(0, 1)
 
@@ -320,7 +328,7 @@ def test_folds_are_two_or_more_and_at_most_the_judged_queries():
 
 def fitted_scale(n_labels, top=1.0):
     """Return calibration curves of labels from 0 to ``top``, of which there are ``n_labels``."""
-    y = np.linspace(0, top, n_labels)[np.arange(40 * n_labels) % n_labels]
+    y = np.linspace(0, top, n_labels)[np.arange(20 * n_labels) % n_labels]
     scores = y + np.random.default_rng(0).normal(scale=top, size=len(y))
     return RelevanceScale.fitted(scores, y, QueryGroups.from_qid(np.arange(len(y)) // 40))
 
@@ -590,3 +598,196 @@ def test_a_share_leaves_a_query_with_two_labels(n_with_pairs):
     message = refusal(TreeDirectRanker("linear").fit, X, y, qid, eval_set=0.3)
     rule = "must hold out a query with two different labels and leave another one"
     assert (rule in message) is (n_with_pairs < 2)
+
+
+PAIRS = {
+    "first and last row": ([[0, 1], [4, 3]], ""),
+    "a row too far": ([[0, 5]], r"rows must be integers in \[0, number of rows\); got"),
+    "a row before the first": ([[-1, 0]], r"rows must be integers in \[0, number of rows\); got"),
+    "half a row": ([[0, 0.5]], "rows must be integers"),
+    "one row twice": ([[1, 1]], "i and j must differ"),
+    "two queries": ([[2, 3]], "i and j must be of one query"),
+    "weights from 0 to 1e15": ([[0, 1, 0], [1, 2, 1e15]], ""),
+    "a weight below 0": ([[0, 1, -TINY]], "weights must be finite and >= 0"),
+    "a weight too large": ([[0, 1, np.nextafter(1e15, np.inf)]], "weights must be finite and >= 0"),
+    "targets from 0 to 1": ([[0, 1, 1, 0], [1, 2, 1, 1]], ""),
+    "a target below 0": ([[0, 1, 1, -TINY]], r"targets must be in \[0, 1\]"),
+    "a target above 1": ([[0, 1, 1, np.nextafter(1, 2)]], r"targets must be in \[0, 1\]"),
+    "one column": ([[0]], "given_pairs must have the columns i, j"),
+    "five columns": ([[0, 1, 1, 1, 1]], "given_pairs must have the columns i, j"),
+    "no pairs": (np.zeros((0, 2)), "given_pairs must list at least one pair; got 0"),
+}
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_given_pairs_are_of_two_rows_of_a_query_with_weights_and_targets(name):
+    table, message = PAIRS[name]
+    groups = QueryGroups.from_qid([0, 0, 0, 1, 1])
+    if message:
+        with pytest.raises(ValueError, match=message):
+            GivenPairs.from_table(table, groups)
+        return
+    columns = np.array([[*row, 1, 1][:4] for row in table], dtype=float)
+    assert GivenPairs.from_table(table, groups).table().tolist() == columns.tolist()
+
+
+@pytest.mark.parametrize("adjacent", [False, True])
+def test_balanced_levels_are_those_of_plain_python(adjacent):
+    rng = np.random.default_rng(0)
+    for _ in range(60):
+        n = int(rng.integers(1, 12))
+        y, qid = rng.integers(0, 3, n) + 0.0, rng.integers(0, 3, n)
+        weight = rng.choice([0.0, 0.5, 1.0, 2.0], n)
+        groups = QueryGroups.from_qid(qid)
+        judgments = Judgments.of(y, groups, weight)
+        found = balance_of(judgments, Pairs(balanced=True, adjacent=adjacent))
+        for query in set(qid.tolist()):
+            rows = qid == query
+            levels = sorted(set(y[rows].tolist()))
+            total = {level: weight[rows & (y == level)].sum() for level in levels}
+            pairs = (
+                [*pairwise(levels)]
+                if adjacent
+                else [(a, b) for a in levels for b in levels if a < b]
+            )
+            products = [total[a] * total[b] for a, b in pairs]
+            n_pairs = sum(product > 0 for product in products)
+            for level in levels:
+                has_weight = n_pairs > 0 and total[level] > 0
+                expected = np.sqrt(sum(products) / n_pairs) / total[level] if has_weight else 1.0
+                np.testing.assert_allclose(found[rows & (y == level)], expected)
+
+
+def test_pairs_are_counted_as_in_plain_python():
+    rng = np.random.default_rng(0)
+    for ties in (False, True):
+        for _ in range(20):
+            n = int(rng.integers(1, 9))
+            y, qid = rng.integers(0, 3, n) + 0.0, rng.integers(0, 2, n)
+            problem = make_objective(y, qid, pairs=Pairs(ties=ties))
+            same = [(i, j) for i in range(n) for j in range(n) if qid[i] == qid[j]]
+            expected = sum(y[i] > y[j] for i, j in same) + (len(same) if ties else 0)
+            assert problem.n_pairs == expected
+
+
+def test_discounts_are_those_of_the_papers_up_to_k():
+    y, qid = [2, 1, 0, 0], [1, 1, 1, 1]
+    for k, kept in ((None, 4), (4, 4), (3, 3), (1, 1)):
+        objective = make_objective(y, qid, weight="ndcg", k=k)
+        ranks = np.arange(1, 5)
+        for name, values in (("ndcg", 1 / np.log2(1 + ranks)), ("err", 1 / ranks)):
+            expected = np.where(ranks <= kept, values, 0)
+            assert objective.discounts(name, 4).tolist() == expected.tolist()
+        assert objective.discounts("err", 0).tolist() == [1.0]
+
+
+@pytest.mark.parametrize(("label", "is_warned"), [(18, False), (19, True)])
+def test_labels_from_19_on_dominate_by_their_exponential_gain(label, is_warned):
+    message = warned(make_objective, [0, label], [1, 1], weight="ndcg")
+    assert (f"y reaches {label}, of gain 2^{label} - 1" in message) is is_warned
+    assert warned(make_objective, [0, label], [1, 1], weight="ndcg", gain="linear") == ""
+    assert warned(make_objective, [0, label], [1, 1], weight="uniform") == ""
+
+
+def test_gains_of_lists_and_chains_of_probabilities_hold_their_ends():
+    below = float(np.nextafter(1000, 0))
+    assert refusal(make_objective, [0, below], [1, 1], loss="approx_ndcg") == ""
+    for wrong in (-TINY, 1000.0):
+        message = refusal(make_objective, [1, wrong], [1, 1], loss="approx_ndcg")
+        assert "y must be at least 0 and below 1000 for gains 2^y" in message
+    assert chained_probabilities([0.0, 0.5])[0].tolist() == [0.5, 0.0, 0.0]
+    assert chained_probabilities([1.0, 1.0])[0].tolist() == [0.5, 1.0, 1.0]
+    for wrong in (-TINY, float(np.nextafter(1, 2))):
+        message = refusal(chained_probabilities, [0.5, wrong])
+        assert "neighbors must be probabilities from 0 to 1" in message
+    message = refusal(chained_probabilities, [0.0, 1.0])
+    assert "neighbors must not be certain of both orders" in message
+
+
+def test_gains_must_not_fall_from_label_to_label():
+    for gain in ([0, 1, 1], [0, 0, 5], [3, 3, 3]):
+        assert refusal(make_objective, [0, 1, 2], [1, 1, 1], weight="ndcg", gain=gain) == ""
+    message = refusal(make_objective, [0, 1, 2], [1, 1, 1], weight="ndcg", gain=[0, 2, 1])
+    assert "gain must not fall from a label to the next one; that of label 2 is lower" in message
+    assert refusal(make_objective, [0, 1, 2], [1, 1, 1], weight="uniform", gain=[0, 2, 1]) == ""
+
+
+def test_a_term_of_factor_0_is_not_counted():
+    y, qid = np.array([1.0, 0, 1, 0]), [1, 1, 2, 2]
+    logistic = make_objective(y, qid, loss="logistic", sigma=2.0)
+    other = make_objective(y, qid, loss="logistic", sigma=3.0)
+    nothing = make_objective(np.zeros(4), qid)
+    assert weighted_sum([logistic, other], [1, 0]).steepness == logistic.steepness == 2.0
+    assert weighted_sum([logistic, other], [1, 1]).steepness == 1.0
+    assert weighted_sum([logistic, other], [1, 1e-9]).steepness == 1.0
+    assert not weighted_sum([logistic, nothing], [0, 1]).has_anything_to_learn()
+    assert weighted_sum([logistic, nothing], [0.5, 0]).has_anything_to_learn()
+    scores = np.array([0.3, -0.2, 0.1, 0.4])
+    value, gradient, hessian = weighted_sum([logistic, other], [2, 0.5])(scores)
+    parts = [term(scores) for term in (logistic, other)]
+    assert value == 2 * parts[0][0] + 0.5 * parts[1][0]
+    for found, first, second in zip((gradient, hessian), parts[0][1:], parts[1][1:], strict=True):
+        np.testing.assert_array_equal(found, 2 * first + 0.5 * second)
+    assert "factor must be a finite number of at least 0" in refusal(
+        weighted_sum, [logistic, other], [1, -1e-9]
+    )
+
+
+@pytest.mark.parametrize("batch_size", [1, 2, 3, 4, 5, 100])
+def test_batches_hold_every_row_once_and_cut_only_queries_that_are_too_long(batch_size):
+    qid = np.repeat([0, 1, 2, 3], [4, 1, 3, 2])
+    batches = [*deal(QueryGroups.from_qid(qid), batch_size, np.random.default_rng(0))]
+    assert sorted(np.concatenate(batches).tolist()) == list(range(10))
+    assert all(0 < len(batch) <= batch_size for batch in batches)
+    for query, n_rows in enumerate([4, 1, 3, 2]):
+        pieces = [np.sum(qid[batch] == query) for batch in batches]
+        pieces = [piece for piece in pieces if piece]
+        if batch_size < 100:
+            assert max(pieces) - min(pieces) <= 1 or n_rows <= batch_size
+        assert len(pieces) <= -(-n_rows // batch_size)
+    assert len(batches) >= -(-10 // batch_size)
+    if batch_size == 100:
+        assert len(batches) == 1
+    if batch_size == 5:
+        assert len(batches) <= 3
+
+
+def test_the_weight_of_a_query_in_score_is_the_mean_of_its_judged_documents():
+    X = np.array([[3.0], [2], [1], [3], [2], [1]])
+    y = np.array([0.0, 1, np.nan, 1, 0, np.nan])
+    qid, weight = [0, 0, 0, 1, 1, 1], np.array([1.0, 3, 50, 5, 7, 90])
+    ranker = ColumnRanker(0).fit(X, y, qid)
+    value = np.array([1 / np.log2(3), 1.0])  # of the first query, the relevant one is second
+    assert ranker.score(X, y, qid, sample_weight=weight) == pytest.approx(
+        np.average(value, weights=[2, 6])
+    )
+    one = np.array([1.0, np.nan, np.nan, 1, 0, np.nan])  # a single judged document
+    assert ranker.score(X, one, qid, sample_weight=weight) == 1.0
+    mixed = np.array([0.0, 1, np.nan, np.nan, np.nan, 1.0])
+    weighed = ranker.score(X, mixed, qid, sample_weight=weight)
+    assert weighed == pytest.approx(np.average([1 / np.log2(3), 1], weights=[2, 90]))
+
+
+@pytest.mark.parametrize("names", [["a"], ["a", "b"], ["a", "b", "c"]])
+def test_a_frame_of_one_column_is_one_label_and_of_more_are_several(names):
+    frame = pd.DataFrame({name: [1.0, 0.0] for name in names})
+    labels, columns = split_labels(frame), split_labels(frame.to_numpy())
+    if len(names) == 1:
+        assert labels is columns is None
+    else:
+        assert [*labels] == names
+        assert [*columns] == [str(n) for n in range(len(names))]
+    assert split_labels(np.zeros(3)) is None
+
+
+def test_interactions_of_one_feature_that_differs_are_its_part():
+    def parts(A, B):
+        return np.atleast_2d(A) ** 2 - np.atleast_2d(B) ** 2
+
+    for b, expected in (
+        ([1.0, 2.0], np.diag([3.0, 0.0])),
+        ([1.0, 1.0], np.diag([3.0, 3.0])),
+        ([2.0, 2.0], np.zeros((2, 2))),
+    ):
+        found = interactions_of(parts, np.array([2.0, 2.0]), np.array(b))
+        np.testing.assert_array_equal(found, expected)
