@@ -126,7 +126,11 @@ def test_metrics_and_queries_are_those_of_the_library(html):
 def test_examples_are_explained_exactly(html):
     X, y, _ = documents(48)
     fitted, data = ranker(), data_of(html)
-    assert [label for label, _ in data["kinds"]] == ["Largest losses", "Lowest ndcg@10", "Largest gains"]
+    assert [label for label, _ in data["kinds"]] == [
+        "Largest losses",
+        "Lowest ndcg@10",
+        "Largest gains",
+    ]
     assert sum(length for _, length in data["kinds"][:2]) == data["explained"] == 20
     assert 0 < data["kinds"][2][1] <= 5
     assert len(data["examples"]) == 48
@@ -438,7 +442,10 @@ def test_features_that_are_known_only_once_a_list_was_shown_are_hints():
     hints = re.search(
         '<aside aria-label="What to look at next">(.*?)</aside>', report(fitted, X, y, qid).html
     )
-    assert "Clicks sounds as if it were known only after a list was shown: is it known earlier?" in hints[1]
+    assert (
+        "Clicks sounds as if it were known only after a list was shown: is it known earlier?"
+        in hints[1]
+    )
     assert "only once a list was shown" not in report(ranker(), *documents(12)).html
 
 
