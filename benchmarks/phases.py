@@ -25,7 +25,7 @@ fill, partition = map(njit(error_model="numpy"), (histogram.fill, partition))
 def update(bins, packed, sums):
     """Add a batch of documents to the histogram of one block many times."""
     for _ in range(CALLS):
-        histogram._add(bins, np.uint64(0), packed, sums)
+        histogram._add(bins, packed, sums)
 
 
 def measure_ceilings():

@@ -11,7 +11,8 @@ was learned from, uploads the new models, and exits with
 * 0 if all new days are learned from, or wait for more queries;
 * 1 if there is no new day, or the data or the new model of at least one day are not good enough.
   ``report.html`` of that day says where, and the last line of the output says what is served;
-* 75 if an upload failed or another loop runs. What is served stays: run the same night again.
+* 75 if an upload failed, after no day was refused, or another loop runs. What is served stays: run
+  the same night again.
 
 ``python loop.py back`` goes back to the previous model. Without arguments, as on this page, it runs
 on synthetic days, one of which has broken data, against a server that fails once.
@@ -503,6 +504,11 @@ def nights(folder):
                 continue
             tried, data, waiting = list(waiting), waiting, {}
             announce(night(folder, data))
+        except TryAgain as error:
+            if not code:
+                raise
+            print(f"{error} The next night tries again.", file=sys.stderr)
+            break  # with 1: run again now, the night would end with 0, and hide what was refused
         except (Stop, OSError, ValueError) as error:
             if len(days) == 1:
                 raise

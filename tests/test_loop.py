@@ -220,6 +220,21 @@ def test_a_night_of_several_days_goes_on_where_an_upload_failed(folder, capsys, 
     assert loop.read_lines(folder / "learned.txt") == ["1", "3", "4"]
 
 
+def test_a_failed_upload_does_not_hide_that_a_day_was_refused(folder, capsys, monkeypatch):
+    loop.synthetic_day(folder / "days" / "2", 2, broken=True)
+    loop.synthetic_day(folder / "days" / "3", 3)
+    loop.synthetic_day(folder / "days" / "4", 4, clicks=True)
+    every_night = ["night", "--folder", str(folder)]
+    with loop.synthetic_engine([201, 503, 201]) as (url, _):
+        monkeypatch.setenv("SEARCH_URL", url)
+        assert loop.main(every_night) == 1  # not 75: the same night, run again, ends with 0
+        errors = capsys.readouterr().err
+        assert errors.startswith("2 has changed nothing")
+        assert "The next night tries again.\nserved: 3\n" in errors
+        assert loop.main(every_night) == 0
+    assert loop.served_models(folder) == ["1", "3", "4.2"]
+
+
 def test_a_night_without_any_model_says_how_to_start(tmp_path, uploads, capsys):
     (tmp_path / "days" / "1").mkdir(parents=True)
     assert loop.main(["night", "--folder", str(tmp_path)]) == 1

@@ -1,19 +1,25 @@
-"""Learning to rank by comparing two documents at a time, with any function approximator.
+"""Learning to rank: trees, linear models and networks under one scikit-learn API.
 
-Start with :class:`TreeDirectRanker`. The rankers of the literature are in
-:mod:`treerank.baselines`, other rankers in :mod:`treerank.rankers`, trees, networks and other
-feature parts in :mod:`treerank.feature_parts`, metrics in :mod:`treerank.metrics`, readers and
-synthetic data in :mod:`treerank.datasets`, losses and weights in :mod:`treerank.objectives`,
-comparisons in :mod:`treerank.evaluation`, statistical tests in :mod:`treerank.statistics`,
-explanations and failures in :mod:`treerank.inspection`, pages that show them in
-:mod:`treerank.reports`, files for other programs in :mod:`treerank.exports`, their models in
-:func:`read_forest`, fits to data frames of Dask and Spark in :mod:`treerank.distributed`,
-learning from clicks in :mod:`treerank.clicks`, readers of what search engines log in
-:mod:`treerank.search_engines`, and lists that are diverse, fused or sampled in
-:mod:`treerank.reranking`.
+Start with :class:`TreeDirectRanker`. The packages are:
 
-What a package exports is public. Modules are imported when a name is asked for, so torch and
-xgboost are loaded by those who use them.
+* :mod:`treerank.rankers`: rankers and what they have in common;
+* :mod:`treerank.baselines`: rankers from the literature;
+* :mod:`treerank.feature_parts`: trees, networks, linear models and other feature parts;
+* :mod:`treerank.objectives`: losses and pair weights;
+* :mod:`treerank.metrics`: ranking metrics;
+* :mod:`treerank.datasets`: readers of files, and synthetic data;
+* :mod:`treerank.search_engines`: readers of judgment lists and of the logs of search engines;
+* :mod:`treerank.clicks`: learning from clicks;
+* :mod:`treerank.evaluation`: comparisons of rankers;
+* :mod:`treerank.statistics`: significance tests and confidence intervals;
+* :mod:`treerank.inspection`: explanations, importance of features, and errors of rankers;
+* :mod:`treerank.reports`: HTML reports;
+* :mod:`treerank.exports`: model files for other programs (:func:`read_forest` reads their models);
+* :mod:`treerank.distributed`: fits to data frames of Dask and Spark;
+* :mod:`treerank.reranking`: diverse, sampled and fused lists.
+
+All names that a package exports are public. A module is imported when one of its names is first
+used, so torch and xgboost are loaded only if you use them.
 """
 
 from treerank.lazy import lazy_names

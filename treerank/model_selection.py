@@ -96,10 +96,11 @@ class QuerySplitter(BaseCrossValidator):
 
 @dataclass(eq=False, repr=False)
 class QueryKFold(QuerySplitter):
-    """Folds of whole queries with about equally many documents.
+    """Folds of whole queries with about the same number of documents in each fold.
 
-    Queries are assigned one by one, the largest first or in random order, to the fold that has
-    the fewest documents so far. So two folds never differ by more than the largest query.
+    Queries are assigned one by one, the largest first or in random order, to the fold that has the
+    fewest documents so far. So the sizes of two folds never differ by more than the size of the
+    largest query.
 
     Parameters
     ----------
@@ -216,7 +217,7 @@ class QueryTimeSplit(QuerySplitter):
 
 @dataclass(eq=False, repr=False)
 class QueryShuffleSplit(QuerySplitter):
-    """Random splits by query: test queries are drawn anew for each split.
+    """Random splits by query, with a new random sample of test queries for each split.
 
     Parameters
     ----------

@@ -43,7 +43,7 @@ def load(
     parts: dict[str, type] | None = None,
     build: Callable[[int], Any] | None = None,
 ) -> Any:
-    """Read a ranker from a file that its method ``save`` wrote; no code in the file is run.
+    """Read a ranker from a file that its method ``save`` wrote; loading runs no code.
 
     Parameters
     ----------

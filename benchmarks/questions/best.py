@@ -134,7 +134,7 @@ def section(rows):
         for name in sets
     ]
     notes = (
-        "The members of `best()`, their weights and, later, the fits to drop were chosen on the "
+        "The members of `best()`, their weights and, later, which fits to drop were chosen on the "
         "training and validation parts of these data sets, before the test parts were read. Other "
         "programs ran on the machine, too, which affects ratios of processor times less than "
         "seconds."

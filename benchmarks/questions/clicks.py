@@ -92,8 +92,8 @@ def section(rows):
     answer = (
         "In simulations, correcting for position bias gives a significantly higher NDCG@10 than "
         f"ignoring positions in {up} of {len(named)} cells, and a significantly lower one in "
-        f"{down or 'none'}. It is the best of the methods compared in {best or 'none'}. In the "
-        "only large test on real clicks with expert labels ([Baidu-ULTR, SIGIR "
+        f"{down or 'none'}. It is the best of the compared methods in {best or 'none'} of "
+        "them. In the only large test on real clicks with expert labels ([Baidu-ULTR, SIGIR "
         "2024](https://arxiv.org/abs/2404.02543)), debiasing improved the prediction of clicks, "
         "but not the ranking according to expert labels."
     )

@@ -69,7 +69,7 @@ def section(rows):
     n = min((row["values"]["documents"] for row in scores), default=0)
     answer = (
         f"Of {n:,} scores in each of the formats "
-        f"{listed([row['conditions']['format'] for row in scores])}, {wrong or 'none'} differ by "
+        f"{listed([row['conditions']['format'] for row in scores])}, {wrong or 'none'} differs by "
         "even one bit from the scores that the export predicts."
     )
     head = ["format", "forests", "scores", "wrong"]

@@ -201,7 +201,7 @@ def section(rows):
     ]
     heads = ["data", "judge", "judged queries", "training", "gain over the better source"]
     ways = [
-        [data.upper(), SHOWN_JUDGES.get(judge, judge), n, way, signed(gain)]
+        [data.upper(), SHOWN_JUDGES.get(judge, judge), n, SHOWN_WAYS[way], signed(gain)]
         for (data, judge, n, way), gain in found.items()
         if way in WAYS[3:]
     ]
@@ -221,7 +221,15 @@ def section(rows):
             table(["method", "least", "most"],
                 [[m, f"{min(v):.2f}", f"{max(v):.2f}"] for m, v in documents.items()]),
         ))  # fmt: skip
-    return Section(answer, [chart], tables, "The LLM's labels are simulated.")
+    return Section(
+        answer,
+        [chart],
+        tables,
+        (
+            'The LLM\'s labels are simulated. "Mixed" uses the human label where there is one, and '
+            "otherwise the LLM's label with half the weight."
+        ),
+    )
 
 
 def share(value):

@@ -114,8 +114,9 @@ def section(rows):
     answer = "Milliseconds of single calls on one thread, 500 trees of 31 leaves."
     if {OURS, BOOSTER} <= set(medians):
         answer = (
-            f"A query of 100 documents waits {medians[OURS]:.2f} ms for `{OURS}` and "
-            f"{medians[BOOSTER]:.2f} ms for `{BOOSTER}`, on one thread with 500 trees of 31 leaves."
+            f"Scoring a query of 100 documents takes {medians[OURS]:.2f} ms with `{OURS}` and "
+            f"{medians[BOOSTER]:.2f} ms with `{BOOSTER}`, on one thread with 500 trees of 31 "
+            "leaves."
         )
     chart = intervals(
         answer, groups, "milliseconds: median to 99th percentile", reference=None, logarithmic=True

@@ -239,10 +239,10 @@ def section(rows):
         )
     notes = (
         "The best cell is chosen on the same queries on which all cells are measured, so its lead "
-        "is partly due to chance. For MSRD, the queries to learn from are drawn from folds 0 to 2, "
-        "and NDCG@10 is measured on 2,000 other queries of these folds. The constants are the "
-        "values for 1,000 queries, and the powers with which these grow with the number of "
-        "queries. Chosen without one of the data sets, they are: " + "; ".join(constants) + "."
+        "is partly due to chance. For MSRD, the training queries are drawn from folds 0 to 2, "
+        "and NDCG@10 is measured on 2,000 other queries of these folds. Each constant is given "
+        "as its value for 1,000 queries and the power of the number of queries with which it "
+        "grows. Chosen without one of the data sets, they are: " + "; ".join(constants) + "."
     )
     charts = [intervals(answer, groups, "NDCG@10 less that of the best cell")] if groups else []
     return Section(answer, charts, tables, notes)

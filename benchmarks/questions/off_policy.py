@@ -180,25 +180,28 @@ def section(rows):
         row["conditions"]["check"]: row["values"] for row in rows if "check" in row["conditions"]
     }
     parts = [
-        f"Of 95 % intervals of `evaluate_from_log`, {min(shares):.1%} to {max(shares):.1%} hold "
-        f"the truth ({cells[0][1]['logs']} logs a cell)."
+        "The 95 % intervals of `evaluate_from_log` contain the true value for "
+        f"{100 * min(shares):.1f} to {100 * max(shares):.1f} % of {cells[0][1]['logs']} simulated "
+        "logs per cell."
     ]
     if "sampled lists" in checks:
         v = checks["sampled lists"]
         parts.append(
-            f"Frequencies of {v['draws']:,} sampled lists are at most {v['standard errors']:.1f} "
-            f"standard errors from their {v['propensities']} propensities."
+            f"In {v['draws']:,} sampled lists, the frequency of each document at each position is "
+            f"within {v['standard errors']:.1f} standard errors of its propensity "
+            f"({v['propensities']} propensities)."
         )
     if "clicks of a new ranker" in checks:
         v = checks["clicks of a new ranker"]
         parts.append(
-            f"Clicks of a new ranker are estimated at {v['estimate']:.3f} ± "
-            f"{v['standard error']:.3f}; the truth is {v['truth']:.3f}."
+            f"The clicks per session of a new ranker are estimated at {v['estimate']:.3f} "
+            f"(standard error {v['standard error']:.3f}); the true value is {v['truth']:.3f}."
         )
     if "diverse lists" in checks:
         v = checks["diverse lists"]
         parts.append(
-            f"{v['equal']:,} of {v['lists']:,} diverse lists are those of MMR's definition."
+            f"{v['equal']:,} of {v['lists']:,} lists of `diversify` equal those of MMR's "
+            "definition."
         )
     answer = " ".join(parts)
     label = "share of intervals that cover the true value"

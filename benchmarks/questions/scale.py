@@ -159,7 +159,8 @@ def section(rows):
         groups.setdefault(name, {})[dtype] = (peak, None, None)
         body.append([name, dtype, f"{peak:.2f}"])
     parts = [
-        f"{peaks[ours, 'float64'] / peaks[peer, 'float64']:.2f} of `{peer}`'s with `{ours}`"
+        f"{peaks[ours, 'float64'] / peaks[peer, 'float64']:.2f} times as high with `{ours}` as "
+        f"with `{peer}`"
         for ours, peer in PEERS.items()
         if (ours, "float64") in peaks and (peer, "float64") in peaks
     ]

@@ -72,7 +72,7 @@ def section(rows):
             f"{threads['seconds']:.1f} s in one process with two threads."
         )
     if same:
-        answer += f" One worker and two give the same model with {', '.join(same)}."
+        answer += f" With {', '.join(same)}, one worker and two give the same model."
     chart = intervals(answer, groups, "seconds", reference=None, logarithmic=True)
     head = ["what", "workers or threads", "seconds", "hash of the model"]
     return Section(answer, [chart], [("Seconds", table(head, body))])

@@ -211,6 +211,7 @@ def test_an_id_that_would_be_more_than_a_field_is_refused(files, loaded, tmp_pat
     write_parquet(data, loaded[1].X[:2], [1, 0], ["x", query])
     said = run("rank", files.model, data, "--format", format, "-o", output, code=1).stderr
     assert "ids must be without" in said
+    assert ("Write --format tsv." if format == "trec" else "Change them in the file.") in said
     assert not output.exists()
 
 

@@ -375,7 +375,7 @@ def test_a_worker_that_waits_for_one_that_never_comes_is_free_once_the_fit_is_gi
     network = client.run(start, workers=[first])[first]
     columns = FrameColumns.of(list(FRAME.columns), "label", "query", {}, {})
     task = Task(RANKER, columns, 0, None)
-    future = client.submit(_fit_here, task, 0, network, "topic", FRAME, workers=[first])
+    future = client.submit(_fit_here, task, 0, network, "topic", [[FRAME]], workers=[first])
     until(lambda: is_fitting(client, first))
     time.sleep(1)  # it has met nobody
     client.cancel([future], force=True)

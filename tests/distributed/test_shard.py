@@ -284,7 +284,7 @@ def fit_by_one(ranker, table, names):
     task = shard_module.Task(ranker, columns, seed, None)
     with network_of(1) as network:
         options = {"n_threads": 1, "listener": ignore_progress}
-        outcome = shard_module.fit_shard(task, table, None, 0, network, **options)
+        outcome = shard_module.fit_shard(task, [[table]], None, 0, network, **options)
     return shard_module.fitted_from(ranker, [outcome])
 
 

@@ -29,7 +29,6 @@ def test_every_way_of_reading_gives_the_gathered_rows(layout, order):
     np.testing.assert_array_equal(rows.batch(5, 17), expected[5:17])
     np.testing.assert_array_equal(rows.batch(30, 1000), expected[30:])
     np.testing.assert_array_equal(rows.take(np.array([3, 3, 1])).array(), expected[[3, 3, 1]])
-    np.testing.assert_array_equal(rows.row(7), expected[7])
 
 
 @pytest.mark.parametrize("order", [None, ORDER], ids=["as they are", "permuted"])

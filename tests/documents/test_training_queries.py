@@ -290,3 +290,164 @@ def test_files_of_older_versions_lack_the_first_documents():
     overlap = old.look_up(rows_of(QID)[::2], None, QID[::2])
     assert (overlap.n_same, overlap.n_shared) == (0, 0)
     assert old.look_up(rows_of(QID), None, QID).n_same == 60
+
+
+def numbered(numbers, sizes):
+    """Return training queries of whole numbers as ids, whose documents no other query has."""
+    qid = np.repeat(numbers, sizes)
+    return remembered(qid, rows_of(qid))
+
+
+def looks_like_a_random_split(trained, tested):
+    """Say so in plain Python of sizes by number of the query: the rule of the notes of overlap."""
+    numbers = sorted(trained.keys() | tested.keys())
+    n_trained, n_tested = sum(trained.values()), sum(tested.values())
+    if len(numbers) < 10 or n_tested > 0.75 * n_trained:
+        return False
+    share, deviations = n_tested / (n_tested + n_trained), []
+    for number in numbers:
+        n, k = trained.get(number, 0) + tested.get(number, 0), tested.get(number, 0)
+        deviations.append((k - share * n) ** 2 / (share * (1 - share) * n))
+    mean, margin = np.mean(deviations), max(0.35, 3 * np.sqrt(2 / len(numbers)))
+    if not max(0.3, 1 - margin) < mean < min(2, 1 + margin):
+        return False
+    pairs = [[tested.get(n, 0), trained.get(n, 0)] for n in numbers]
+    if 0 in np.std(pairs, axis=0):
+        return False
+    correlation = np.corrcoef(np.transpose(pairs))[0, 1]
+    return abs(correlation) * np.sqrt(len(numbers)) > 2.5
+
+
+def random_sizes(rng):
+    """Return sizes of training and test queries by number: split rows, or drawn anew, or both."""
+    n = int(rng.choice([6, 9, 10, 11, 16, 40, 150]))
+    rows = rng.integers(2, 40, n)
+    tested = rng.binomial(rows, rng.choice([0.2, 0.4, 0.42, 0.43, 0.45]))
+    if rng.random() < 0.6:  # more or less alike than a split
+        noise = rng.normal(scale=rng.choice([0.2, 0.5, 1, 2]), size=n)
+        tested = np.clip(np.round(rng.choice([0.2, 0.4]) * rows + noise), 0, rows - 1).astype(int)
+    if rng.random() < 0.4:
+        tested = rng.permutation(tested)
+    trained = np.maximum(rows - tested, 0)
+    return ({i: int(k) for i, k in enumerate(column) if k > 0} for column in (trained, tested))
+
+
+def test_sizes_look_like_a_random_split_as_plain_python_says():
+    rng, said = np.random.default_rng(0), []
+    cases = [tuple(random_sizes(rng)) for _ in range(1500)]
+    ten = {n: 20 + 3 * n for n in range(10)}
+    cases += [
+        ({n: 4 * k for n, k in ten.items()}, {n: 3 * k + d for n, k in ten.items()})
+        for d in (0, 1, -1)
+    ]  # exactly 3/4 of the training rows, and about as many
+    for trained, tested in cases:
+        if not trained or not tested:
+            continue
+        known = numbered(list(trained), list(trained.values()))
+        hashes, sizes = hashes_of(tested), np.array([*tested.values()], dtype=np.int32)
+        expected = looks_like_a_random_split(trained, tested)
+        assert known._are_cut_at_random(hashes, sizes) == expected
+        said.append(expected)
+    assert 0.1 < np.mean(said) < 0.9
+
+
+def exceeds_chance(trained, tested):
+    """Say in plain Python whether more test ids are in training than its density explains."""
+    low, high = min(tested), max(tested)
+    both = set(trained) & set(tested)
+    within = [n for n in range(low, high + 1) if n in set(trained)]
+    if len(within) == len(both) and set(within) <= {low, high}:
+        return True
+    by_chance = len(tested) * len(within) / (high - low + 1)
+    return len(both) > 2 * by_chance and (len(both) > 2 or by_chance < 0.1)
+
+
+def test_ids_meet_more_often_than_chance_explains_as_plain_python_says():
+    rng, said = np.random.default_rng(0), []
+    for _ in range(1500):
+        width, n_trained = rng.choice([8, 40, 300]), rng.integers(1, 12)
+        trained = rng.permutation(width)[:n_trained].tolist()
+        some = rng.permutation(trained)[: rng.integers(0, 5)].tolist()
+        other = rng.permutation(width)[: rng.integers(1, 8)].tolist()
+        tested = sorted({*some, *other})
+        known = numbered(trained, [3] * len(trained))
+        n_both = len({*trained} & {*tested})
+        expected = exceeds_chance(trained, tested)
+        found = known._exceed_chance(tested, int, n_both)
+        assert found == expected, (trained, tested)
+        said.append(expected)
+    assert 0.1 < np.mean(said) < 0.9
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [("ab", True), ("abc", False), ("1.5", True), ("-17", True), ("", True), (12, False)],
+)
+def test_short_text_and_numbers_may_be_of_two_queries(value, expected):
+    assert training_queries._may_be_of_two_queries(value) is expected
+
+
+@pytest.mark.parametrize(
+    ("ids", "numbers"),
+    [
+        (["a1-1", "a2-1"], [1, 2]),
+        (["a1-1", "a2-2"], None),  # two runs of digits differ
+        (["a1", "b1"], None),  # text differs
+        (["a1", "b2"], None),
+        (["a1", "a1-1"], None),
+        (["a7b5"], [5]),  # of a single id, the last run
+        (["q"], None),
+        ([1, 2.0], [1, 2]),
+        ([1, 2.5], None),
+        ([1, "2"], None),
+        ([b"q1", b"q2"], [1, 2]),
+    ],
+)
+def test_ids_are_numbered_if_one_run_of_digits_differs(ids, numbers):
+    found = training_queries._numbering(ids)
+    assert (found if found is None else found[0]) == numbers
+    if numbers is not None:
+        assert [found[1](number) for number in numbers] == ids
+
+
+def test_two_rows_without_ids_may_be_of_a_query_of_fit_and_one_is_a_document_to_score():
+    known = remembered_without_ids(rows_of(np.zeros(5)))
+    for n, expected in ((1, False), (2, True)):
+        assert known.look_up(rows_of(np.zeros(n), seed=1), None, None).without_ids is expected
+    assert not known.look_up(rows_of(np.zeros(5)), None, None).without_ids  # the same query
+
+
+def remembered_without_ids(hashes):
+    return TrainingQueries.of(
+        hashes_of([None]), hashes, QueryGroups.from_qid(None, len(hashes))
+    ).smallest()
+
+
+@pytest.mark.parametrize("n_words", [1, 2])
+def test_a_few_words_are_the_same_query(n_words):
+    words = np.array(["red hats", "blue coats"])
+    known = remembered(words, rows_of(words))
+    overlap = known.look_up(rows_of(words, seed=1)[:n_words], None, words[:n_words])
+    assert overlap.n_cut == n_words
+
+
+@pytest.mark.parametrize(("n_same", "n_cut"), [(2, 3), (3, 0), (4, 0)])
+def test_queries_are_cut_only_if_more_have_other_documents_than_the_same(n_same, n_cut):
+    rows = rows_of(QID)
+    known = remembered(WORDS[QID], rows)
+    some = np.isin(QID, np.arange(n_same + 3))
+    tested = np.where(QID < n_same, rows, rows_of(QID, seed=1))[some]
+    overlap = known.look_up(tested, None, WORDS[QID][some])
+    assert (overlap.n_same, overlap.n_cut) == (n_same, n_cut)
+
+
+@pytest.mark.parametrize(("n_copies", "is_warned"), [(3, False), (4, True)])
+def test_an_eval_set_of_which_more_than_half_is_in_training_is_warned_of(n_copies, is_warned):
+    y, rows = np.arange(12) % 2.0, rows_of(np.arange(12))
+    groups = QueryGroups.from_qid(np.arange(12) // 2)
+    own = training_queries.hashes_of_queries(training_queries.with_columns(rows, 4, y), groups)[0]
+    with warnings.catch_warnings(record=True, action="always") as caught:
+        training_queries.warn_of_copied_queries(own[:n_copies], rows, y, groups, 4)
+    assert [str(warning.message)[:22] for warning in caught] == (
+        [f"{n_copies} of 6 queries of the "[:22]] if is_warned else []
+    )

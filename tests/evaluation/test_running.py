@@ -1,9 +1,11 @@
 import re
 import warnings
+from datetime import date, timedelta
 
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 from noting_rankers import DATA, FITS, Weigher, X, lines, qid, y
 from scipy.sparse import csr_matrix
@@ -499,3 +501,55 @@ def test_a_warning_of_several_fits_is_given_once_at_the_call_of_the_user(n_jobs)
     of_fits = [each for each in caught if "LinearModel() leaves out" in str(each.message)]
     assert len(of_fits) == 1
     assert of_fits[0].filename == __file__
+
+
+def ids_of(kind):
+    """Ids of 24 queries of 5 documents each, as users pass them, and the numbers of the queries."""
+    code = np.repeat(np.arange(24), 5)
+    return code, {
+        "tuples": [(f"user {i % 3}", i // 3) for i in code.tolist()],
+        "names": [(f"user {i % 3}", i // 3) for i in code.tolist()],
+        "mixed": [i if i % 2 else f"q{i}" for i in code.tolist()],
+        "arrow": pa.array(code + 100),
+        "dates": [date(2026, 1, 1) + timedelta(i) for i in code.tolist()],
+        "text in one set": [i if i < 12 else str(i - 12) for i in code.tolist()],
+    }[kind]
+
+
+@pytest.mark.parametrize("kind", ["tuples", "names", "mixed", "arrow", "dates", "text in one set"])
+def test_splits_take_what_one_data_set_takes(kind):
+    rng, (code, ids) = np.random.default_rng(0), ids_of(kind)
+    table = pd.DataFrame(rng.normal(size=(120, 2)), columns=["a", "b"])
+    relevance = rng.integers(0, 3, 120)
+    first = code < 12
+    if kind == "names":
+        user, week = zip(*ids, strict=True)
+        table = table.assign(bought=relevance, user=user, week=week)
+        sets = [RankingData(table[rows], "bought", ("user", "week")) for rows in (first, ~first)]
+    else:
+        ids_by_set = [
+            ids.filter(pa.array(rows))
+            if kind == "arrow"
+            else [query for query, is_in in zip(ids, rows, strict=True) if is_in]
+            for rows in (first, ~first)
+        ]
+        sets = [
+            RankingData(table[rows], relevance[rows], part)
+            for rows, part in zip((first, ~first), ids_by_set, strict=True)
+        ]
+    splits = [Split("later", *sets), Split("earlier", *sets[::-1])]
+    assert [split.test_to_train for split in splits] == [1, 1]
+    rankers = {"a": ColumnRanker("a"), "b": ColumnRanker("b")}
+    comparison = compare(rankers, splits, metrics="map")
+    assert comparison.test_to_train == 1
+    distinct = [*dict.fromkeys(ids.to_pylist() if kind == "arrow" else ids)]
+    assert len(distinct) == 24
+    numbers = [(isinstance(query, str), query) for query in distinct]
+    order = sorted(range(24), key=numbers.__getitem__)  # numbers come before text
+    metric = get_metric("map")
+    for column, values in zip("ab", comparison.by_query("map").T, strict=True):
+        expected = metric.per_query(relevance, table[column], code)[order]
+        np.testing.assert_allclose(values, expected, rtol=1e-12)
+    if kind not in ("mixed", "text in one set"):
+        found = comparison.values["query"].tolist()
+        assert sorted(set(found)) == sorted(distinct)

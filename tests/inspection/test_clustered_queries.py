@@ -105,7 +105,7 @@ def test_reports_have_intervals_and_tests_over_clusters(table, ranker):
     html = report(ranker, table, "bought", QUERY, clusters="user", **settings).html
     text = re.sub(r"<[^>]+>", "", html)
     assert "documents of 180 queries of 60 clusters, compared with a baseline" in text
-    assert "Queries of a cluster are correlated: all intervals draw" in text
+    assert "Queries of a cluster are correlated, so all intervals and tests resample" in text
     qid = [*zip(table.user, table.week, strict=True)]
     X = table[["price", "sales"]]
     metric = get_metric("map")

@@ -33,7 +33,11 @@ Y, QID = np.array([0.0, 1, 2, 0]), np.array([0, 0, 1, 1])
         (Y, {"sample_weight": [1, -1, 1, 1]}, "sample_weight must not be negative; got -1.0 in r"),
         (Y, {"sample_weight": [1, 1]}, "sample_weight must have one entry.*got 2 for 4"),
         (Y, {"query_weight": [1, 2, 1, 1]}, "query_weight must be constant within a query"),
-        (Y, {"pairs": "with_ties", "weight": "ndcg"}, "weight must be one of .* for pairs of equ"),
+        (
+            Y,
+            {"pairs": "with_ties", "weight": "ndcg"},
+            "for pairs of .* got weight='ndcg' and pairs='wi",
+        ),
         (Y, {"pairs": "adjacent", "given_pairs": [[0, 1]]}, "pairs must be None or 'all' when"),
         (Y, {"loss": "listnet", "gain": [0, 1]}, "gain must be 'exponential' for loss"),
         (Y, {"loss": "listnet", "given_pairs": [[0, 1]]}, "given_pairs must be None for loss"),

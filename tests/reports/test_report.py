@@ -120,13 +120,17 @@ def test_metrics_and_queries_are_those_of_the_library(html):
     np.testing.assert_allclose(sorted(np.array([*values.values()]) - before), gaps, atol=1e-4)
     assert f"{metric(y, scores, qid):.4f}" in html
     assert "NDCG(k=10" in html  # with its conventions
-    assert "Intervals hold the true mean" in html
+    assert "Intervals contain the true mean" in html
 
 
 def test_examples_are_explained_exactly(html):
     X, y, _ = documents(48)
     fitted, data = ranker(), data_of(html)
-    assert [label for label, _ in data["kinds"]] == ["Lost most", "Lowest ndcg@10", "Won most"]
+    assert [label for label, _ in data["kinds"]] == [
+        "Largest losses",
+        "Lowest ndcg@10",
+        "Largest gains",
+    ]
     assert sum(length for _, length in data["kinds"][:2]) == data["explained"] == 20
     assert 0 < data["kinds"][2][1] <= 5
     assert len(data["examples"]) == 48
@@ -156,7 +160,7 @@ def test_sampled_parts_have_their_standard_errors(html):
     errors = curved.explain(X[above : above + 1], X[below : below + 1], with_errors=True)[1][0]
     assert sum(part[2] > 0 for part in swap["parts"]) > 0
     np.testing.assert_allclose(sorted(part[2] for part in swap["parts"]), sorted(errors), rtol=1e-4)
-    note = "The parts of this ranker are sampled"
+    note = "The contributions are estimated by sampling"
     assert note in Tags(sampled).text
     assert note not in Tags(html).text
 
@@ -218,7 +222,7 @@ def test_a_difference_that_is_not_significant_says_what_would_show_it():
     baseline = fitted.predict(X) + 0.05 * noise
     text = Tags(report(fitted, X, y, qid, baseline=baseline, n_examples=1).html).text
     found = re.search(
-        r"No significant difference to the baseline: ndcg@10 ([+-]0\.\d{4}) "
+        r"No significant difference from the baseline: ndcg@10 ([+-]0\.\d{4}) "
         r"\(95\s%: ([+-]0\.\d{4}) to ([+-]0\.\d{4}); p\s=\s(0\.\d{3})\)\. "
         r"About ([\d,]+) queries would be needed to show a difference of this size\.",
         text,
@@ -367,7 +371,7 @@ def test_the_summary_and_the_hints_say_what_matters():
     better = ranker().predict(X) + 9 * y * (qid == "query 5")
     asked = Tags(report(ranker(), X, y, qid, n_examples=2, slices=few, baseline=better).html).text
     assert re.search(r"device: mobiletoo few queries0\.\d{4}too few queries[+-]0\.\d{4}5", asked)
-    assert "1 query is ranked worse than by the baseline." in asked
+    assert "1 query is ranked worse by the ranker than by the baseline." in asked
     assert "By ndcg@10, half of the queries reach 1.000, and nine in ten " in calm
     assert re.search(r"ndcg@101\.0000baseline 0\.\d{4}", text)
     assert re.search(
@@ -376,10 +380,10 @@ def test_the_summary_and_the_hints_say_what_matters():
     named = report(fitted, knowing, y, qid, n_examples=2, baseline="plain").html
     assert named == report(fitted, knowing, y, qid, n_examples=2, baseline=knowing["plain"]).html
     other = report(fitted, knowing, y, qid, n_examples=2, baseline=fitted).html
-    assert "No difference to the baseline: ndcg@10 is the same in all queries." in other
+    assert "No difference from the baseline: ndcg@10 is the same for all queries." in other
     names = [f"<{row}>" for row in range(len(y))]
     known = report(fitted, knowing, y, qid, train=(knowing[3:], y[3:]), document_names=names).html
-    assert f"trained on: {len(y) - 3:,} (first: <3>, <4>, <5>, " in Tags(known).text
+    assert f"training document: {len(y) - 3:,} (first: <3>, <4>, <5>, " in Tags(known).text
     assert "were in training, too" in known
 
 
@@ -411,7 +415,7 @@ def test_trees_of_sparse_documents_with_a_metric_of_ones_own():
     fitted = treerank.TreeDirectRanker(part, random_state=0).fit(csr_matrix(X), y, qid)
     made = report(fitted, csr_matrix(X), y, qid, metrics=[first_label, "map"], baseline=fitted)
     html = made.html
-    assert "No difference to the baseline: first_label is the same in all queries." in html
+    assert "No difference from the baseline: first_label is the same for all queries." in html
     assert "The ranker is better on 0\xa0% of the queries: 0 won, 0 lost, 12 equal." in html
     assert made._repr_html_().startswith("<iframe srcdoc=")
 
@@ -438,7 +442,10 @@ def test_features_that_are_known_only_once_a_list_was_shown_are_hints():
     hints = re.search(
         '<aside aria-label="What to look at next">(.*?)</aside>', report(fitted, X, y, qid).html
     )
-    assert "Clicks is known only once a list was shown, by its name: is it earlier?" in hints[1]
+    assert (
+        "Clicks sounds as if it were known only after a list was shown: is it known earlier?"
+        in hints[1]
+    )
     assert "only once a list was shown" not in report(ranker(), *documents(12)).html
 
 
@@ -533,14 +540,14 @@ def test_clicks_that_were_trained_on_are_told_from_labels():
     fitted.fit(X, clicked, qid, position=position)
     text = Tags(report(fitted, X, y, qid, train=(X, clicked, qid), n_examples=1).html).text
     share = f"{100 * clicked.mean():.1f}\xa0%"
-    assert f"The training data are shown documents, and {share} of their rows are clicks" in text
+    assert f"documents that were shown, and {share} of the rows are clicks." in text
     assert "Shares of labelslabeltest0" in text
     labeled = treerank.TreeDirectRanker(part, random_state=0).fit(X, clicked, qid)
     for judged, train in [(fitted, (X, y, qid)), (labeled, (X, clicked, qid))]:
         text = Tags(report(judged, X, y, qid, train=train, n_examples=1).html).text
-        assert "shown documents" not in text
+        assert "documents that were shown" not in text
         assert "Shares of labelslabeltesttrain0" in text
-        assert "No feature has drifted from train to test." in text
+        assert "No feature has drifted from the training data to the test data." in text
 
 
 def test_the_command_writes_a_page(tmp_path):
@@ -566,7 +573,7 @@ def test_the_command_compares_with_a_column_of_a_table(tmp_path):
     table.write_text("\n".join(["label,query,bm25,price", *rows]))
     run("fit", table, "--model", model, "--n-estimators", 2)
     run("report", model, table, "--baseline", "bm25", "--output", page)
-    assert "ifference to the baseline: ndcg@10 " in Tags(page.read_text()).text
+    assert "ifference from the baseline: ndcg@10 " in Tags(page.read_text()).text
     said = run("report", model, table, "--baseline", "bm52", code=1).stderr
     assert "--baseline must be a file or one of ['bm25', 'price']; got bm52" in said
 

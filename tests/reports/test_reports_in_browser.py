@@ -227,7 +227,9 @@ def test_queries_without_names_of_documents_have_their_grades(opened, tmp_path):
     made = report(ranker(), X, y, qid, baseline=X["plain"].fillna(0), document_names=names)
     made.save(tmp_path / "long.html")
     tab = opened(tmp_path / "long.html")
-    assert "Documents have their names in " in tab.locator("#examples p").first.text_content()
+    assert (
+        "The names of documents are shown for " in tab.locator("#examples p").first.text_content()
+    )
     scores = ranker().predict(X)
     unnamed = 0
     for link in tab.locator("#table-of-queries tbody a").all():

@@ -77,6 +77,12 @@ def shards(qid, n_workers, rng):
     return [rng.permutation(np.flatnonzero(worker == number)) for number in range(n_workers)]
 
 
+def partitions_of(frame, rows):
+    """Return rows of a frame in three partitions of a worker, one of them empty."""
+    middle = len(rows) // 3
+    return [[frame.iloc[part]] for part in (rows[:middle], rows[:0], rows[middle:])]
+
+
 def fit_in_threads(ranker, n_workers, frame, eval_frame=None, rng=None, checkpoint=None):
     """Fit by workers that are threads, to queries that are dealt at random."""
     rng = np.random.default_rng(0) if rng is None else rng
@@ -89,7 +95,8 @@ def fit_in_threads(ranker, n_workers, frame, eval_frame=None, rng=None, checkpoi
     def dealt(frame):
         if frame is None:
             return [None] * n_workers
-        return [frame.iloc[rows] for rows in shards(frame["query"].to_numpy(), n_workers, rng)]
+        of_workers = shards(frame["query"].to_numpy(), n_workers, rng)
+        return [partitions_of(frame, rows) for rows in of_workers]
 
     own, others = dealt(frame), dealt(eval_frame)
     with network_of(n_workers) as network:

@@ -1,7 +1,7 @@
-"""Baselines: the rankers of the literature.
+"""Baselines: rankers from the literature.
 
 To add a ranker, write its module and list it in ``__init__.pyi``. A module is imported only when
-its ranker is asked for.
+its ranker is used.
 """
 
 from treerank.lazy import exported, lazy_names

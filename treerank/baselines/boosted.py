@@ -103,10 +103,10 @@ class BoostedRanker(DirectRanker):
 @answers_engine_words
 @dataclass(eq=False, repr=False, kw_only=True)
 class LambdaMART(BoostedRanker):
-    """Learn to rank by trees fitted to lambdas [1]_, on the histogram trees of this package.
+    """LambdaMART [1]_: histogram trees fitted to lambda gradients.
 
     Each tree is a Newton step on the logistic loss of all pairs of a query. A pair is weighted by
-    how much swapping its documents would change the metric. Documents of equal scores are ranked
+    how much swapping its documents would change the metric. Documents with equal scores are ranked
     in expectation, so the order of rows and queries does not matter.
 
     All other parameters, and the attributes, are as in
@@ -148,9 +148,9 @@ class LambdaMART(BoostedRanker):
 
 
 class MART(BoostedRanker):
-    """Learn to rank by regression: trees that lower the squared error of labels [1]_.
+    """MART [1]_: trees that minimize the squared error of the labels.
 
-    This is the pointwise baseline: queries matter to the weights and to early stopping only.
+    This is the pointwise baseline: queries affect only the weights and early stopping.
 
     The parameters and attributes are as in
     :class:`~treerank.baselines.boosted.BoostedRanker`.

@@ -216,7 +216,7 @@ _LEAST_ERROR = 1e-6
 
 
 class RankBoost(StumpRanker):
-    r"""A sum of stumps that lowers the exponential loss of all pairs of different labels [1]_.
+    r"""A sum of stumps that minimizes the exponential loss of all pairs with different labels [1]_.
 
     The distribution over pairs is :math:`D_{ij} \propto v_{ij} e^{-(s_i - s_j)}`, v being their
     weights. A weak ranker h enters it through the potentials of single documents only, so no pair
@@ -260,7 +260,7 @@ _SHORTEST = 2.0**-20
 
 
 class FRank(StumpRanker):
-    r"""A sum of stumps that lowers the fidelity loss, every query counting the same [1]_.
+    r"""A sum of stumps that minimizes the fidelity loss, with equal weight for every query [1]_.
 
     .. math:: \sum_q \frac{1}{\#_q} \sum_{ij} \Bigl(1 - \sqrt{p_{ij}}\Bigr), \qquad
         p_{ij} = \frac{1}{1 + e^{-(s_i - s_j)}}

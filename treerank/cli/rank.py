@@ -116,7 +116,8 @@ def _check_ids(format: str, *columns: np.ndarray) -> None:
     for value in np.unique(np.concatenate([column.astype(str) for column in columns])).tolist():
         if re.search(ENDS[format], value):
             rule = f"ids must be without {ENDS_NAMED[format]} in format {format!r}"
-            raise ValueError(f"{rule}; got {quote(value)}.")
+            other = " Write --format tsv." if format == "trec" else " Change them in the file."
+            raise ValueError(f"{rule}; got {quote(value)}.{other}")
 
 
 @contextlib.contextmanager

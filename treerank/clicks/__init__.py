@@ -1,8 +1,9 @@
-"""Clicks: rankers learned from logs of clicks, propensities, and evaluation from logs.
+"""Clicks: learning from click logs, propensities, and off-policy evaluation.
 
-:meth:`ClickLog.from_table` reads sessions, and :meth:`ClickCounts.from_table` what a database sums
-up of a log of any size. :func:`count_data` adds the features of documents to either, and
-``ranker.fit(data)`` learns from that. :class:`ClickRelevance` has the settings.
+:meth:`ClickLog.from_table` reads sessions, and :meth:`ClickCounts.from_table` reads counts that a
+database has aggregated from a log of any size. :func:`count_data` adds the features of documents to
+either of them, and ``ranker.fit(data)`` learns from the result. :class:`ClickRelevance` has the
+settings.
 """
 
 from treerank.lazy import lazy_names

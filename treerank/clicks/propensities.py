@@ -195,7 +195,9 @@ def _check_clicked(counts: ClickCounts) -> None:
     if len(without):
         raise ValueError(
             "position must have clicks at each value, to estimate propensities; got none at "
-            f"{quote((without + 1).tolist())}. Drop these positions, or pass propensities."
+            f"{quote((without + 1).tolist())}. Drop these positions, or pass known propensities: "
+            "to a ranker as clicks=ClickRelevance(propensities=[1.0, ...]), to evaluate_from_log "
+            "as propensities=[1.0, ...]."
         )
 
 

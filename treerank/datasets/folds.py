@@ -19,7 +19,9 @@ from treerank.datasets.formats import FORMATS, read_ranking_data
 from treerank.datasets.letor_table import check_density
 from treerank.display.results import Shown
 from treerank.documents.columns import as_frame
+from treerank.documents.queries import QueryGroups
 from treerank.documents.ranking_data import RankingData
+from treerank.documents.reading import take_columns
 
 _PARTS = ("train", "vali", "test")
 
@@ -71,7 +73,13 @@ class Split(Shown):
         """
         if self.train is None:
             return math.nan
-        return len(np.unique(self.test.qid)) / len(np.unique(self.train.qid))
+        return _n_queries(self.test) / _n_queries(self.train)
+
+
+def _n_queries(data: RankingData) -> int:
+    """Return the number of queries; ``qid`` may be names of columns."""
+    _, (_, qid) = take_columns(data.X, y=data.y, qid=data.qid)
+    return QueryGroups.from_qid(qid, len(data)).n_queries
 
 
 def load_folds(folder: str | Path, **options: Any) -> Iterator[Split]:

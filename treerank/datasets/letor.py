@@ -180,8 +180,8 @@ def write_letor(
 ) -> None:
     r"""Write a LETOR file; reading it gives the same numbers, bit for bit.
 
-    The file is written beside ``path`` and renamed once it is whole, so that a killed process
-    leaves the old file or none.
+    The file is written beside ``path`` and renamed once it is complete, so if the process is
+    killed, the old file remains, or none.
 
     Parameters
     ----------

@@ -238,7 +238,7 @@ def write_parquet(
 ) -> None:
     """Write a Parquet, CSV or TSV file; reading it gives the same numbers, bit for bit.
 
-    The file is written beside ``path`` and renamed once it is whole.
+    The file is written beside ``path`` and renamed once it is complete.
 
     Parameters
     ----------

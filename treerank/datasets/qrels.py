@@ -13,7 +13,7 @@ from treerank.documents.ids import text_ids
 
 
 class Qrels(NamedTuple):
-    """Judgments; a pair of query and document that stands on several lines has several judges.
+    """Judgments; a document that several judges have judged for a query has several lines.
 
     Attributes
     ----------

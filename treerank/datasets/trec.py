@@ -55,7 +55,8 @@ class TrecRun(NamedTuple):
 def read_trec_run(path: str | Path) -> TrecRun:
     """Return the result lists of a run file, which may be compressed.
 
-    A document that a list holds twice is refused, as by trec_eval: it would count twice.
+    As in trec_eval, a list that contains a document twice is refused, because the document would
+    count twice.
 
     Examples
     --------

@@ -118,7 +118,7 @@ def make_web_search(
     n_features: int = 136,
     random_state: int | np.random.Generator | np.random.RandomState | None = None,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Make data of the shape of MSLR-WEB30K: 136 features, five labels, queries of many sizes.
+    """Generate data like MSLR-WEB30K: 136 features, five grades, and queries of many sizes.
 
     Columns come in groups of five, one per stream (body, anchor, title, url, whole page), as in
     MSLR:

@@ -17,7 +17,7 @@ from uuid import uuid4
 import numpy as np
 
 from treerank.distributed.collective import start_tracker, stop_tracker
-from treerank.distributed.shard import Outcome, Task, fit_shard
+from treerank.distributed.shard import Outcome, Partition, Task, fit_shard
 from treerank.progress import Note, current_listener
 
 #: Seconds between two looks at the tasks, and between two looks at the workers.
@@ -26,6 +26,9 @@ _PULSE, _LOOK = 0.05, 1
 _ANSWER, _PATIENCE = 5, 5
 #: Seconds for workers to leave each other after a fit.
 _LEAVING = 60
+#: Most partitions of a worker, and so the share of its rows that Dask has in memory twice while it
+#: makes a partition of what has come from the other workers.
+_MOST_PARTITIONS = 16
 #: What becomes of futures that are no result.
 _BROKEN = ("error", "cancelled", "lost")
 
@@ -130,28 +133,36 @@ class _Fit:
         client.subscribe_topic(self.key, lambda event: listener(*event[1]))
 
     def shuffled(self, frames: dict[str, Any], query: str) -> dict[str, list[Any]]:
-        """Return the partitions of each frame by its name, one per worker.
+        """Return the partitions of each frame by its name, each in a list; some for each worker.
 
         No query is in two of them. ``query`` is the column of query ids.
         """
+        from dask.delayed import delayed
+
         n, parts = len(self.workers), {}
         for name, frame in frames.items():
-            shuffled = frame.shuffle(on=query, npartitions=n, shuffle_method="p2p")
-            parts[name] = self.client.compute(list(shuffled.to_delayed()), workers=[*self.workers])
+            n_of_worker = min(_MOST_PARTITIONS, max(1, frame.npartitions // n))
+            shuffled = frame.shuffle(on=query, npartitions=n * n_of_worker, shuffle_method="p2p")
+            held = [delayed(_held)(part) for part in shuffled.to_delayed()]
+            parts[name] = self.client.compute(held, workers=[*self.workers])
             self.futures.extend(parts[name])
         self._wait(self.futures)
         return parts
 
     def outcomes(self, task: Task, parts: dict[str, list[Any]]) -> list[Outcome]:
-        """Run the task on each worker that holds a partition; return their outcomes by rank."""
-        holders = self._holders(parts["frame"])
+        """Run the task on each worker that holds partitions; return their outcomes by rank."""
+        dealt = self._dealt(parts["frame"], self.workers)
+        holders = [worker for worker in self.workers if dealt[worker]]
+        partitions = {"frames": dealt}
+        if "eval_frame" in parts:
+            partitions["eval_frames"] = self._dealt(parts["eval_frame"], holders)
         host = urlsplit(holders[0]).hostname or "127.0.0.1"
         start = partial(start_tracker, len(holders), host)
         self.network = self.client.run(start, workers=holders[:1])[holders[0]]
         self.first = holders[0]
         futures = []
         for rank, holder in enumerate(holders):
-            of_rank = {name: partitions[rank] for name, partitions in parts.items()}
+            of_rank = {name: dealt[holder] for name, dealt in partitions.items()}
             placement: dict[str, Any] = {"workers": [holder], "pure": False, "retries": 0}
             futures.append(
                 self.client.submit(
@@ -170,19 +181,18 @@ class _Fit:
         self.is_done = all(outcome.is_fitted for outcome in outcomes.values())
         return [outcomes[future] for future in futures if future in outcomes]
 
-    def _holders(self, partitions: Sequence[Any]) -> list[str]:
-        """Return a worker for each partition, none twice.
+    def _dealt(self, partitions: Sequence[Any], workers: Sequence[str]) -> dict[str, list[Any]]:
+        """Return the partitions of each of ``workers``: those that it holds already.
 
-        If possible, the one that holds it already.
+        What none of them holds goes to one that has the fewest.
         """
-        workers_of = self.client.who_has(partitions)
-        held = [next(iter(workers_of[future.key]), "") for future in partitions]
-        free = [worker for worker in self.workers if worker not in held]
-        holders: list[str] = []
-        for worker in held:
-            is_taken = worker in holders or worker not in self.workers
-            holders.append(free.pop() if is_taken else worker)
-        return holders
+        holders_of = self.client.who_has(partitions)
+        dealt: dict[str, list[Any]] = {worker: [] for worker in workers}
+        for future in partitions:
+            holders = [worker for worker in holders_of[future.key] if worker in dealt]
+            worker = holders[0] if holders else min(dealt, key=lambda worker: len(dealt[worker]))
+            dealt[worker].append(future)
+        return dealt
 
     def _wait(
         self, futures: Sequence[Any], has_failed: Callable[[Any], bool] = lambda future: False
@@ -253,19 +263,24 @@ def _cause_of(error: Exception) -> Exception:
     return error
 
 
+def _held(frame: Any) -> Partition:
+    """Return a frame in a list, from which a fit can take it: Dask keeps the list alone."""
+    return [frame]
+
+
 def _fit_here(
     task: Task,
     rank: int,
     network: dict[str, Any],
     topic: str,
-    frame: Any,
-    eval_frame: Any = None,
+    frames: list[Partition],
+    eval_frames: list[Partition] | None = None,
 ) -> Outcome:
     """Fit one shard on this worker of Dask, together with the other workers.
 
-    ``rank`` is the worker's number; ``frame`` and ``eval_frame`` are its partitions. ``network`` is
-    what ``start_tracker`` returned: how workers find each other. Rank 0 logs progress as events of
-    Dask by the name ``topic``. The fit ends if Dask cancels its task.
+    ``rank`` is the worker's number; ``frames`` and ``eval_frames`` are its partitions, which are
+    emptied. ``network`` is what ``start_tracker`` returned: how workers find each other. Rank 0
+    logs progress as events of Dask by the name ``topic``. The fit ends if Dask cancels its task.
     """
     from distributed import get_worker
 
@@ -287,7 +302,7 @@ def _fit_here(
     patience = 1
     try:
         fit = partial(fit_shard, n_threads=n_threads, listener=hear)
-        outcome = _unless(is_given_up, partial(fit, task, frame, eval_frame, rank, network))
+        outcome = _unless(is_given_up, partial(fit, task, frames, eval_frames, rank, network))
         patience = _LEAVING if outcome.is_fitted else 1
     finally:
         if rank == 0:

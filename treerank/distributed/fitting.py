@@ -45,9 +45,9 @@ def fit(
     """Fit a ranker to a data frame of Dask or Spark; the same model as on one machine.
 
     The engine of the frame reads its partitions and shuffles the rows by query, from worker to
-    worker: rows may be in any partitions, and never pass the client. Then each worker grows the
-    same trees, for which the workers add up their histograms. Early stopping and calibration look
-    at the documents of all workers. Dask shows the iterations in a block of
+    worker: rows may be in any partition, and never pass through the client. Then each worker grows
+    the same trees, for which the workers add up their histograms. Early stopping and calibration
+    look at the documents of all workers. Dask shows the iterations in a block of
     :func:`treerank.show_progress`; Spark cannot. In a block of
     :func:`~treerank.files.checkpoint.checkpointing`, the path must be one that all workers reach.
 
@@ -127,7 +127,7 @@ def fit(
 def predict(ranker: Scored, frame: Any) -> Any:
     """Return the scores of the documents of a data frame of Dask or Spark.
 
-    Workers score their own partitions, when the engine computes the result.
+    Workers score their own partitions when the engine computes the result.
 
     Parameters
     ----------

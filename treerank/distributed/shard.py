@@ -42,6 +42,10 @@ from treerank.rankers.model_file import read_model, save
 from treerank.rankers.ranker import fit_training_set
 from treerank.rankers.scoring import metric_of
 
+#: A data frame in a list, from which it is taken as it is read: what an engine holds for a task is
+#: the list, so the memory of the frame is free.
+Partition = list[Any]
+
 
 @dataclass(frozen=True)
 class Task:
@@ -83,8 +87,8 @@ class Outcome(NamedTuple):
 
 def fit_shard(
     task: Task,
-    frame: Any,
-    eval_frame: Any,
+    frames: Sequence[Partition],
+    eval_frames: Sequence[Partition] | None,
     rank: int,
     network: dict[str, Any],
     *,
@@ -93,10 +97,10 @@ def fit_shard(
 ) -> Outcome:
     """Fit to the rows of this worker, together with the others; errors are part of the outcome.
 
-    ``frame`` and ``eval_frame``, or None without an ``eval_set``, are data frames of whole queries
-    in memory, maybe without rows. ``rank`` is the worker's number. ``network`` is how workers meet,
-    see ``start_tracker``. The fit uses ``n_threads`` threads and tells ``listener`` of its
-    progress.
+    ``frames`` and ``eval_frames``, or None without an ``eval_set``, are the partitions of this
+    worker, at least one, maybe without rows; together they hold whole queries. They are emptied.
+    ``rank`` is the worker's number. ``network`` is how workers meet, see ``start_tracker``. The fit
+    uses ``n_threads`` threads and tells ``listener`` of its progress.
     """
     model, failure = b"", None
     with warnings.catch_warnings(record=True) as caught:
@@ -111,7 +115,7 @@ def fit_shard(
                 keeping_freed_memory(),
             ):
                 ranker = _limited(clone(task.ranker), n_threads)
-                n_rows = _fit(task, ranker, frame, eval_frame, workers)
+                n_rows = _fit(task, ranker, frames, eval_frames, workers)
                 has_rows = np.concatenate(workers.gather(np.array([n_rows]))) > 0
                 if workers.rank == np.argmax(has_rows):  # the others know less: nothing of no rows
                     model = _bytes_of(ranker)
@@ -132,7 +136,13 @@ def _limited(ranker: Any, n_threads: int) -> Any:
     return ranker
 
 
-def _fit(task: Task, ranker: Any, frame: Any, eval_frame: Any, workers: Collective) -> int:
+def _fit(
+    task: Task,
+    ranker: Any,
+    frames: Sequence[Partition],
+    eval_frames: Sequence[Partition] | None,
+    workers: Collective,
+) -> int:
     """Fit ``ranker`` in place to the rows of this worker; return how many these are.
 
     The other arguments are as in :func:`fit_shard`; ``workers`` are the workers of the fit.
@@ -140,19 +150,23 @@ def _fit(task: Task, ranker: Any, frame: Any, eval_frame: Any, workers: Collecti
     columns = task.columns
     _refuse_other_versions(workers)
     reader: Any = clone(ranker)
-    feature_columns = _columns_of_all(workers, columns, nw.from_native(frame, eager_only=True))
+    feature_columns = _columns_of_all(workers, columns, frames)
 
-    def read(frame: Any, weights: Mapping[str, str]) -> tuple[Rows, dict[str, Any]]:
-        arguments = _read(reader, columns, feature_columns, frame, weights)
-        return _agreed(workers, columns, feature_columns, arguments)
+    def read(
+        frames: Sequence[Partition], weights: Mapping[str, str]
+    ) -> tuple[Rows, dict[str, Any]]:
+        shard = _read(reader, columns, feature_columns, frames, weights)
+        rows, by_row = _agreed(workers, columns, feature_columns, shard)
+        warn_of_copied_columns(reader, rows.values, {"y": by_row["y"]})
+        return rows, by_row
 
-    documents, by_row = read(frame, columns.weights)
+    documents, by_row = read(frames, columns.weights)
     _check_path(workers, task.checkpoint)
     data = training_set(documents, **by_row)
     eval_set: EvalSet | None = None
-    if eval_frame is not None:
+    if eval_frames is not None:
         with naming("eval_set"):
-            held_out, by_row = read(eval_frame, {})
+            held_out, by_row = read(eval_frames, {})
             groups = QueryGroups.from_qid(by_row["qid"], len(held_out))
             sets = [(held_out, {"": by_row["y"]}, groups)]
             eval_set = with_metrics(sets, [metric_of(ranker)])
@@ -172,13 +186,17 @@ def _refuse_other_versions(workers: Collective) -> None:
             )
 
 
-def _columns_of_all(workers: Collective, columns: FrameColumns, table: Any) -> Columns:
+def _columns_of_all(
+    workers: Collective, columns: FrameColumns, frames: Sequence[Partition]
+) -> Columns:
     """Return the feature columns with all categories that occur on any worker.
 
-    ``table`` has the rows of this one.
+    ``frames`` are the partitions of this one.
     """
     values = TableValues()
-    values.add(table.select(columns.features), columns.categories)
+    for (frame,) in frames:
+        table = nw.from_native(frame, eager_only=True)
+        values.add(table.select(columns.features), columns.categories)
     if columns.categories:
         values.join(workers.gather_json(values.as_plain()))
     return Columns.of_values(values)
@@ -188,30 +206,39 @@ def _read(
     reader: Any,
     columns: FrameColumns,
     feature_columns: Columns,
-    frame: Any,
+    frames: Sequence[Partition],
     weights: Mapping[str, str],
 ) -> dict[str, Any] | None:
-    """Return a frame's features, labels, queries and weights as arguments of ``training_set``.
+    """Return features, labels, queries and weights as arguments of ``training_set``.
 
-    None if it has no rows. ``weights`` maps arguments to columns.
+    None if there are no rows. ``X`` is a list with a matrix for each partition. Each partition is
+    taken out of ``frames`` as it is read, so that its memory is free. ``weights`` maps arguments to
+    columns.
     """
-    table = nw.from_native(frame, eager_only=True)
-    if len(table) == 0:
+    matrices, others = list[np.ndarray](), list[Any]()
+    needed = [*dict.fromkeys([columns.label, columns.query, *weights.values()])]
+    for partition in frames:
+        table = nw.from_native(partition.pop(), eager_only=True)
+        if len(table) == 0:
+            continue
+        features = table.select(columns.features)
+        texts = [name for name in text_columns(features) if name not in columns.categories]
+        if texts:  # in a partition that is not what its frame says
+            raise ValueError(
+                f"frame must hold features that are numbers; got text in {quote(texts)}."
+            )
+        others.append(table.select(needed))
+        X = check_features(reader, features.to_native(), reset=True, columns=feature_columns)
+        matrices.append(X)
+    if not others:
         return None
-    features = table.select(columns.features)
-    texts = [name for name in text_columns(features) if name not in columns.categories]
-    if texts:  # in a partition that is not what its frame says
-        raise ValueError(f"frame must hold features that are numbers; got text in {quote(texts)}.")
-    X, y = features.to_native(), table[columns.label].to_native()
-    y = check_labels(y, some_unjudged=True)
-    X = check_features(reader, X, reset=True, columns=feature_columns)
-    y = check_labels(y, len(X), some_unjudged=True)
-    warn_of_copied_columns(reader, X, {"y": y})
+    table = nw.concat(others)
+    y = check_labels(table[columns.label].to_native(), some_unjudged=True)
     checked = {
         argument: check_weight(argument, table[column].to_numpy(), len(y))
         for argument, column in weights.items()
     }
-    return {"X": X, "y": y, "qid": table[columns.query].to_numpy(), **checked}
+    return {"X": matrices, "y": y, "qid": table[columns.query].to_numpy(), **checked}
 
 
 def _agreed(
@@ -225,15 +252,26 @@ def _agreed(
     ``shard`` is what :func:`_read` returns; None becomes empty arrays. Features get a dtype that
     can hold the features of all workers. Refuses a frame that has no rows on any worker.
     """
-    dtype = None if shard is None else shard["X"].dtype.str
+    dtype = None if shard is None else np.result_type(*shard["X"]).str
     dtypes = [name for name in workers.gather_json(dtype) if name is not None]
     if not dtypes:
         raise ValueError("frame must have rows; got none.")
     if shard is None:
         shard = {name: np.empty(0) for name in ("y", *columns.weights)}
-        shard |= {"X": np.empty((0, len(columns.features))), "qid": np.empty(0, dtype=np.int64)}
-    X = shard.pop("X").astype(np.result_type(*dtypes), copy=False)
+        shard |= {"X": [], "qid": np.empty(0, dtype=np.int64)}
+    matrices = shard.pop("X")
+    X = np.empty((len(shard["y"]), len(columns.features)), np.result_type(*dtypes))
+    _move(matrices, X)
     return Rows(X, columns=feature_columns, workers=workers), shard
+
+
+def _move(matrices: list[np.ndarray], X: np.ndarray) -> None:
+    """Write matrices below each other to ``X``; take each out of the list, to free its memory."""
+    end = len(X)
+    while matrices:
+        start = end - len(matrices[-1])
+        X[start:end] = matrices.pop()
+        end = start
 
 
 def _checkpoint_of(task: Task, workers: Collective) -> Checkpoint | None:

@@ -196,10 +196,13 @@ def _fit_here(
     meeting = json.loads(context.allGather(network)[0])
     is_fitted = False
     try:
-        frame, held_out = _tables(task, rows, has_eval_set)
+        table, held_out = _tables(task, rows, has_eval_set)
+        rows.clear()
+        frames, eval_frames = [[table]], None if held_out is None else [[held_out]]
+        del table, held_out
         n_threads = max(1, context.cpus())
         outcome = fit_shard(
-            task, frame, held_out, rank, meeting, n_threads=n_threads, listener=ignore_progress
+            task, frames, eval_frames, rank, meeting, n_threads=n_threads, listener=ignore_progress
         )
         is_fitted = outcome.is_fitted
     finally:

@@ -1,4 +1,4 @@
-"""Documents: what users pass as X, y and qid, in the form in which the library computes with it."""
+"""Documents: X, y and qid in the form in which the library uses them."""
 
 from treerank.documents.queries import QueryGroups
 

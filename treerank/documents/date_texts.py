@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -22,14 +23,11 @@ _DATES = (
     rf"{_WORD} {_DAY},? {_YEAR}",  # May 1, 2026
     rf"{_WORD} {_YEAR}",  # May 2026
 )
-_DATE_OR_TIME = [
-    re.compile(text, re.IGNORECASE)
-    for text in (
-        *(rf"(\w{{3,9}},? )?{date}([t ,]+(\d{{4}}(\d\d)?|{_CLOCK}))?{_ZONE}" for date in _DATES),
-        rf"{_CLOCK}{_ZONE}",
-    )
-]
-#: Of more texts than this, some are looked at.
+_DATE_OR_TIME = (
+    *(rf"(\w{{3,9}},? )?{date}([t ,]+(\d{{4}}(\d\d)?|{_CLOCK}))?{_ZONE}" for date in _DATES),
+    rf"{_CLOCK}{_ZONE}",
+)
+#: Of this many texts or more, some are looked at.
 _MOST = 1000
 
 
@@ -83,7 +81,13 @@ def _date_of(name: str, text: str) -> datetime:
         ) from error
 
 
+@cache  # few programs have texts: those that have none do not wait for patterns at import
+def _patterns() -> list[re.Pattern[str]]:
+    """Return the compiled patterns of a date or a time."""
+    return [re.compile(text, re.IGNORECASE) for text in _DATE_OR_TIME]
+
+
 def _is_date(text: str) -> bool:
     """Tell whether a text is a date, a time, or both."""
     stripped = text.strip()
-    return stripped[:1].isalnum() and any(pattern.fullmatch(stripped) for pattern in _DATE_OR_TIME)
+    return stripped[:1].isalnum() and any(pattern.fullmatch(stripped) for pattern in _patterns())

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from functools import cache
 from typing import NamedTuple
 
 #: What stands for a missing value in files of other programs.
@@ -35,8 +36,7 @@ _UNITS = frozenset(
     ["cl", "l", "gal", "s", "min", "h", "d", "kb", "mb", "gb", "tb", "w", "kw"],
 )
 _ORDINALS = ("st", "nd", "rd", "th")
-_NUMERIC = [re.compile(text, re.ASCII) for text in (NUMBER, HEXADECIMAL, WRITTEN)]
-#: Of more texts than this, some are looked at.
+#: Of this many texts or more, some are looked at.
 _MOST = 1000
 #: Fewer texts may well be categories: they are flags, or sizes.
 FEW = 3
@@ -132,6 +132,12 @@ def unit_of(text: str) -> str:
     return match[2]
 
 
+@cache  # few programs have texts: those that have none do not wait for patterns at import
+def _numeric() -> list[re.Pattern[str]]:
+    """Return the compiled patterns of numbers."""
+    return [re.compile(text, re.ASCII) for text in (NUMBER, HEXADECIMAL, WRITTEN)]
+
+
 def is_number_text(text: str) -> bool:
     """Tell whether a text is a number, in whatever notation.
 
@@ -140,4 +146,4 @@ def is_number_text(text: str) -> bool:
     >>> [is_number_text(text) for text in ("1,000", "5%", "(5)", "1.5kg", "1.2.3")]
     [True, True, True, False, False]
     """
-    return any(pattern.search(text) for pattern in _NUMERIC)
+    return any(pattern.search(text) for pattern in _numeric())

@@ -24,7 +24,7 @@ _DOC_ID = re.compile(r"\bdocid\s*=\s*(\S+)")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RankingData(Shown):
-    """Documents, their relevance and their queries; unpacks as ``X, y, qid``.
+    """Documents with their relevance and queries; can be unpacked as ``X, y, qid``.
 
     Parameters
     ----------
@@ -276,11 +276,11 @@ def _parts_by_time(by_time: Any, queries: QueryGroups, counts: list[int]) -> np.
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Batches(Shown):
-    """Rows that are read in batches, anew in every iteration, instead of held in memory.
+    """Rows that are read in batches whenever they are needed, instead of being held in memory.
 
-    Trees of this package, as ``TreeDirectRanker("histogram")`` has them, are fitted to more rows
-    than fit into memory, and the model is the same as of these rows in memory. Every ranker scores
-    and ranks batches.
+    The trees of ``TreeDirectRanker("histogram")`` can be fitted to more rows than memory can hold,
+    and the model is the same as if all rows were in memory. Every ranker can score and rank
+    batches.
 
     Parameters
     ----------

@@ -161,8 +161,8 @@ def take_columns(X: Any, **arguments: Any) -> tuple[Any, list[Any]]:
         elif name == "qid" and _are_names(values, frame.columns, len(frame)):
             taken[name] = _ids_of_columns(frame, values)
             names += values
-        elif isinstance(values, list) and values and len(values) < len(frame):
-            _refuse_list_of_names(frame.columns, name, values)
+        elif isinstance(values, list | tuple) and values and len(values) < len(frame):
+            _refuse_list_of_names(frame.columns, name, [*values])
     named = {name: value for name, value in arguments.items() if isinstance(value, str)}
     if not named and not taken:
         return X, list(arguments.values())

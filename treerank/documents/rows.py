@@ -123,10 +123,6 @@ class Rows:
         """Return the number of rows."""
         return self.values.shape[0] if self.order is None else len(self.order)
 
-    def row(self, i: int) -> Any:
-        """Return row ``i``, without a copy if the memory layout allows it."""
-        return self.values[i if self.order is None else self.order[i]]
-
     def batch(self, start: int, stop: int) -> Any:
         """Return rows ``start`` to ``stop``, as a copy if ``order`` is not None."""
         if self.order is None:

@@ -1,4 +1,4 @@
-"""Evaluation: rankers on the same splits, and tests of which differences are significant."""
+"""Evaluation: comparisons of rankers on the same splits, with significance tests."""
 
 from treerank.lazy import lazy_names
 

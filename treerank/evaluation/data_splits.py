@@ -145,7 +145,7 @@ def make_splits(
     if not isinstance(data, Iterable):
         raise TypeError(f"data must be a folder, folds or (X, y, qid); got {type(data)}.")
     _refuse_cv(cv)
-    return [_in_memory(split) for split in data]
+    return _in_memory([*data])
 
 
 def has_splits(data: Any) -> bool:
@@ -208,10 +208,10 @@ def _check_data(data, human_labels, clusters, cv=None):
     is_array = isinstance(qid, np.ndarray) and qid.dtype.kind in "iu"
     if queries.dtype.kind == "i" and not is_array:
         # Tables have the ids, and no numbers in their place.
-        kinds = {type(query) for query in qid}
-        are_alike = kinds <= {int, float} or kinds in ({str}, {tuple})
-        has_ids = are_alike and can_be_sorted(qid)
-        queries = check_ids("qid", [*qid]) if has_ids else queries
+        ids = _listed(qid)
+        kinds = {type(query) for query in ids}
+        has_ids = (len(kinds) == 1 or kinds <= {int, float}) and can_be_sorted(ids)
+        queries = check_ids("qid", ids) if has_ids else queries
     human = HumanLabels.of(values.get("human_labels", human_labels), y)
     codes = None
     if clusters is not None:
@@ -248,18 +248,59 @@ def _check_features(X):
             raise ValueError(f"Column {column.name!r} of X must not be infinite.")
 
 
-def _in_memory(split: Any) -> SplitSource:
-    """Return the source of a ``Split`` that is in memory, with its labels checked."""
+def _in_memory(splits: Iterable[Any]) -> list[SplitSource]:
+    """Return the sources of splits that are in memory, with documents, labels and ids checked.
+
+    ``y`` and ``qid`` may be names of columns. Ids that cannot be sorted together become numbers,
+    which are equal where ids are, in all sets.
+    """
+    given = [_sets_of(split) for split in splits]
+    checked = [
+        {name: _check_data(data, None, None) for name, data in sets.items()} for sets in given
+    ]
+    parts = [part for sets in checked for part, *_ in sets.values()]
+    have_ids = all(has_ids for sets in checked for _, _, has_ids, *_ in sets.values())
+    kinds = {"number" if part.qid.dtype.kind in "iuf" else part.qid.dtype.kind for part in parts}
+    if len(kinds) > 1 or kinds == {"O"}:
+        have_ids = have_ids and can_be_sorted(id for part in parts for id in part.qid.tolist())
+    ids = [part.qid for part in parts]
+    if not have_ids:
+        originals = [_ids_of(data) for sets in given for data in sets.values()]
+        numbered = check_qid([query for ids in originals for query in ids])
+        ids = np.split(numbered, np.cumsum([len(part) for part in parts])[:-1])
+    qid = iter(ids)
+    sources = []
+    for split, sets in zip(splits, checked, strict=True):
+        sets = {name: replace(part, qid=next(qid)) for name, (part, *_) in sets.items()}
+        sources.append(
+            SplitSource(
+                split.name,
+                partial(replace, split, **sets),
+                sets["test"].y.dtype.names,
+                has_training=split.train is not None,
+                has_ids=have_ids,
+            )
+        )
+    return sources
+
+
+def _sets_of(split: Any) -> dict[str, RankingData]:
+    """Return the sets of a split that are there, by name; refuse what is no split."""
     if not isinstance(split, Split):
         raise TypeError(f"data must be (X, y, qid), a path, or hold splits; got {type(split)}.")
     sets = {"train": split.train, "validation": split.validation, "test": split.test}
-    parts: Any = {
-        name: None if data is None else replace(data, y=checked_labels(data.y, len(data.qid)))
-        for name, data in sets.items()
-    }
-    labels = parts["test"].y.dtype.names
-    has_training = split.train is not None
-    return SplitSource(split.name, partial(replace, split, **parts), labels, has_training)
+    return {name: data for name, data in sets.items() if data is not None}
+
+
+def _ids_of(data: RankingData) -> list[Any]:
+    """Return the query id of each document as the user passed it."""
+    _, (_, qid) = take_columns(data.X, y=data.y, qid=data.qid)
+    return _listed(qid)
+
+
+def _listed(qid: Any) -> list[Any]:
+    """Return ids as a list; those of Arrow as values of Python."""
+    return qid.to_pylist() if hasattr(qid, "to_pylist") else [*qid]
 
 
 def _row_splits(

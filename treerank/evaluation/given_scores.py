@@ -56,10 +56,10 @@ def compare_scores(
     human_labels: ArrayLike | RankingData | str | None = None,
     clusters: ClustersOfRows = None,
 ) -> Comparison:
-    """Compare scores of the same documents, wherever they are from.
+    """Compare scores of the same documents, wherever these scores come from.
 
-    That may be the system in production, a search engine, a cross-encoder or a saved column. The
-    tests are over queries.
+    They may come from the system in production, a search engine, a cross-encoder or a saved column.
+    The tests are over queries.
 
     Parameters
     ----------

@@ -39,17 +39,12 @@ def markdown_table(table: Any) -> str:
 
 
 def html_table(table: Any) -> str:
-    """Return an HTML table; the best values are bold, the notes are the caption."""
-    caption = "<br>".join(html.escape(clean(note)) for note in table.notes)
+    """Return an HTML table with the notes below; the best values are bold."""
     head = "".join(f"<th>{html.escape(clean(cell))}</th>" for cell in table.header)
-    look = "caption-side: bottom; text-align: left"
-    lines = [
-        f'<caption style="{look}">{caption}</caption>',
-        f"<thead><tr>{head}</tr></thead>",
-        "<tbody>",
-    ]
+    lines = ["<div>", "<table>", f"<thead><tr>{head}</tr></thead>", "<tbody>"]
     lines += [f"<tr>{''.join(row)}</tr>" for row in table.rows(_as_html)]
-    return "\n".join(["<table>", *lines, "</tbody>", "</table>"])
+    notes = "<br>".join(html.escape(clean(note)) for note in table.notes)
+    return "\n".join([*lines, "</tbody>", "</table>", f"<p>{notes}</p>", "</div>"])
 
 
 #: Layouts by the suffix of a file name.

@@ -263,7 +263,7 @@ class Summary(Shown):
         return LAYOUTS[".md"](self)
 
     def to_html(self) -> str:
-        """Return an HTML table with the notes in its caption."""
+        """Return an HTML table with the notes below."""
         return LAYOUTS[".html"](self)
 
     _repr_html_ = to_html

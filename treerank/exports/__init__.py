@@ -1,4 +1,4 @@
-"""Exports: rankers for other programs, which then rank documents as the rankers do."""
+"""Exports: model files with which other programs rank documents as the ranker does."""
 
 from treerank.lazy import lazy_names
 

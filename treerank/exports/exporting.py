@@ -213,11 +213,11 @@ def export(
 
 
 def formats_for(ranker: Any, X: Any = None) -> list[str]:
-    """Return the names of the formats that can hold a ranker, also before it is fitted.
+    """Return the formats to which a ranker can be exported, even before it is fitted.
 
-    Most formats hold trees alone: no linear model or network beside them, and no splits by
-    category. So find out before a long fit which formats are possible. ``check`` of :func:`export`
-    reports documents for which a program computes other scores.
+    Most formats support only trees: no linear models or networks, and no categorical splits. So
+    find out before a long fit which formats are possible. ``check`` of :func:`export` reports
+    documents for which a program computes other scores.
 
     Parameters
     ----------

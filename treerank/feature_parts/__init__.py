@@ -1,9 +1,9 @@
-"""Feature parts: functions from a document to one or more numbers, of any kind.
+"""Feature parts: models of any kind that map a document to one or more numbers.
 
-Any object with the methods of :class:`FeaturePart` is one, and :class:`PartTraits` says what else
-it may have. :class:`NewtonBoosting` makes one of a regressor of scikit-learn,
-:class:`TransformerPart` of a transformer, :class:`TorchModule` of a module of torch. Networks of
-this package derive from :class:`NetworkPart`, trees from :class:`BoostedTrees`.
+Any object with the methods of :class:`FeaturePart` is a feature part, and :class:`PartTraits` lists
+its optional members. :class:`NewtonBoosting` turns a scikit-learn regressor into a feature part,
+:class:`TransformerPart` a transformer, and :class:`TorchModule` a torch module. treerank's networks
+derive from :class:`NetworkPart`, and its trees from :class:`BoostedTrees`.
 """
 
 from treerank.lazy import lazy_names

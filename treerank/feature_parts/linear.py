@@ -27,11 +27,11 @@ _STATE = {
 
 @dataclass(eq=False, repr=False)
 class LinearModel(BaseEstimator):
-    """A weighted sum of the features, the minimum of a convex function.
+    """A linear model (a weighted sum of the features), fitted by convex optimization.
 
     It minimizes the convex form of the objective plus a penalty, for features that are shifted and
     scaled to mean 0 and standard deviation 1. For a pair loss the convex form is the logistic loss
-    of the same pairs. The fit draws nothing at random and needs no torch, unlike
+    of the same pairs. The fit uses no random numbers and does not need torch, unlike
     :class:`~treerank.feature_parts.networks.mlp.MLP` without hidden layers.
 
     A missing value counts as the mean of its feature. Columns of categories are left out, because

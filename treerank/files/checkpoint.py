@@ -50,16 +50,16 @@ def current_checkpoint() -> Checkpoint | None:
 
 @contextmanager
 def checkpointing(path: str | Path | None, *, every: int = 10) -> Iterator[None]:
-    """Save boosted trees every few iterations, and go on from there where a fit was killed.
+    """Save boosted trees every few iterations, so that a fit that was killed can resume.
 
-    Where the file holds trees of a fit with the same settings, data, objective, metric and
-    ``eval_set``, a fit in the block goes on from them. It ends in the model of an uninterrupted
-    fit, bit for bit, with all curves of metrics. The number of trees may differ. A file of another
-    fit is replaced: the fit starts anew. So does one of a ranker whose ``random_state`` is None,
-    which draws other random numbers each time, and ``fit`` warns of it. The file holds the trees of
-    one fit, so a chain or an ensemble of several that are boosted starts anew, too. Trees of
-    XGBoost and LightGBM must not be grown from random samples of rows or columns. Rankers without
-    boosted trees are refused; a feature part of your own with ``resumes = True`` is not.
+    If the file contains trees of a fit with the same settings, data, objective, metric and
+    ``eval_set``, a fit in the block continues from them. It ends with the model of an uninterrupted
+    fit, bit for bit, and with complete learning curves. The number of trees may differ. A file of
+    another fit is replaced: the fit starts anew. So does one of a ranker whose ``random_state`` is
+    None, which draws other random numbers each time, and ``fit`` warns of it. The file holds the
+    trees of one fit, so a chain or an ensemble of several that are boosted starts anew, too. Trees
+    of XGBoost and LightGBM must not be grown from random samples of rows or columns. Rankers
+    without boosted trees are refused; a feature part of your own with ``resumes = True`` is not.
 
     Parameters
     ----------

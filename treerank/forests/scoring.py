@@ -227,9 +227,15 @@ def _score_by_vectors(X, up_to, by_set, vectors, sums, columns, bits, scores):
                 left, right = kept_left[split], kept_right[split]
                 for i in range(n):
                     bits[i] &= left if feature_values[i] <= limit else right
-            for i in range(n):
-                leaf = leaf_starts[tree] + lowest_bit(bits[i])
-                _add_leaf(values, leaf, tree_output[tree], single, scores, begin + i)
+            output, first = tree_output[tree], leaf_starts[tree]
+            if values.shape[1] == 1 and not single:  # most forests: a loop without decisions
+                totals, of_tree = scores[begin : begin + n, output], values[first:, 0]
+                for i in range(n):
+                    totals[i] += of_tree[lowest_bit(bits[i])]
+            else:
+                for i in range(n):
+                    leaf = first + lowest_bit(bits[i])
+                    _add_leaf(values, leaf, output, single, scores, begin + i)
 
 
 @njit(error_model="numpy", nogil=True)

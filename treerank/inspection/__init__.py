@@ -1,4 +1,4 @@
-"""Inspection: why a ranker ranks as it does, where it fails, and what its data hold."""
+"""Inspection: why a ranker ranks as it does, where it fails, and what is in its data."""
 
 from treerank.lazy import lazy_names
 

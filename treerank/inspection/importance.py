@@ -138,7 +138,7 @@ def permutation_importance(
     n_repeats: Count = 3,
     random_state: Whole = 0,
 ) -> Importances:
-    """Return the permutation importance of each feature: the drop of a metric if it is shuffled.
+    """Return the permutation importance of each feature: how much a metric drops if it is shuffled.
 
     Parameters
     ----------

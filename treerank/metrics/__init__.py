@@ -1,4 +1,4 @@
-"""Metrics: how good a ranking is, for early stopping, the score of rankers and reports.
+"""Metrics: the quality of rankings, as used in early stopping, ``score`` and reports.
 
 Call a metric with labels, scores and query ids: ``NDCG(k=10)(y, scores, qid)``, or by its name,
 ``get_metric("ndcg@10")(y, scores, qid)``. To add a metric, write its class

@@ -26,7 +26,7 @@ _LEAST_JUDGED, _DEPTH = 0.9, 10
 
 @dataclass(frozen=True, kw_only=True)
 class Judged(Metric):
-    """Judged: the share of the top k documents that are judged, whose label is not NaN.
+    """Judged: the share of the top k documents that are judged (their label is not NaN).
 
     Read it beside a metric, which ignores unjudged documents. The parameters are as in
     :class:`~treerank.metrics.base.Metric`.

@@ -174,7 +174,7 @@ _NAME_OF = {synonym: name for name, synonyms in _SYNONYMS.items() for synonym in
 
 
 def get_metric(metric: str | Callable[..., float]) -> Metric | FunctionMetric:
-    """Return the metric of a name, or wrap a user's function.
+    """Return a metric by its name, or turn a function of yours into a metric.
 
     Parameters
     ----------
@@ -370,10 +370,10 @@ def describe_metrics(
 def with_convention(
     metric: str | Callable[..., float], convention: str = "treerank"
 ) -> Metric | FunctionMetric:
-    """Return a metric, as of :func:`get_metric`, with the settings of a convention.
+    """Return a metric with the settings of a convention, such as that of LETOR 4.0.
 
     ``"treerank"`` leaves the metric as it is. ``"letor4"`` gives the numbers of the official script
-    of LETOR 4.0, digit for digit; it knows NDCG, MAP and precision.
+    of LETOR 4.0, digit for digit; it supports NDCG, MAP and precision.
 
     Examples
     --------
@@ -395,7 +395,7 @@ def with_convention(
 
 @dataclass(frozen=True)
 class RankingScorer:
-    """A metric of ``estimator.predict(X)``, for ``cross_validate`` and searches.
+    """A metric of ``estimator.predict(X)``, for ``cross_validate`` and hyperparameter searches.
 
     With metadata routing enabled, ``qid`` is requested by default. Without metadata routing
     scikit-learn passes no ``qid``, and all documents are ranked as one query.

@@ -1,4 +1,4 @@
-"""Objectives: from the scores of all documents to one number and its derivatives."""
+"""Objectives: functions that map the scores of all documents to a loss and its derivatives."""
 
 from treerank.lazy import lazy_names
 

@@ -13,7 +13,7 @@ from treerank.checks import check_column
 
 
 def chained_probabilities(neighbors: ArrayLike) -> np.ndarray:
-    r"""Return the probability of each pair, as follows from the probabilities of neighbors.
+    r"""Return the probabilities of all pairs that follow from the probabilities of neighbors.
 
     They are targets for the fourth column of ``given_pairs`` that a model can reach, whatever the
     probabilities of neighbors are (the theorem of section 3.1 of the RankNet paper [1]_). Two

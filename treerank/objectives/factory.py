@@ -38,9 +38,9 @@ from treerank.objectives.lists.losses import LISTWISE, POINTWISE
 from treerank.objectives.pairs.losses import PAIR_LOSSES, PairLoss
 from treerank.objectives.pairs.objective import PairwiseObjective
 from treerank.objectives.pairs.problem import balance_of
-from treerank.objectives.pairs.rules import GivenPairs, Pairs, rule_or_given
+from treerank.objectives.pairs.rules import GivenPairs, rule_or_given
 from treerank.objectives.pairs.settings import PairSettings as PairSettings  # for feature parts
-from treerank.objectives.pairs.weights import PAIR_WEIGHTS, PairWeight
+from treerank.objectives.pairs.weights import PAIR_WEIGHTS
 from treerank.parameters import Rule, bound
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -95,10 +95,11 @@ def make_objective(
     random_state: int = 0,
     **settings: Any,
 ) -> Objective:
-    """Make an objective: scores in; value, gradient and hessian out, one entry per row.
+    """Return an objective, which maps scores to a value, a gradient and a hessian.
 
-    It serves every feature part, and plain ``lightgbm.train`` or ``xgboost.train`` as well.
-    Objectives over the same documents can be added: ``0.7 * a + 0.3 * b`` is an objective again.
+    The gradient and the hessian have one entry per row. You can use the objective with every
+    feature part, and with plain ``lightgbm.train`` or ``xgboost.train``. You can add objectives
+    over the same documents: ``0.7 * a + 0.3 * b`` is an objective, too.
 
     Parameters
     ----------
@@ -283,7 +284,7 @@ PairlessLosses = Annotated[Sequence[Any], Rule(_check_pairless)]
 
 def _pairwise(loss: PairLoss, judgments: Judgments, settings: PairSettings) -> Objective:
     weight, largest = settings.pair_weight, judgments.totals.largest_label
-    _refuse_weightless(weight, settings.pair_rule)
+    _refuse_weightless(settings)
     size = judgments.totals.typical_size
     pairs = settings.pair_rule
     balance = balance_of(judgments, pairs) if pairs.balanced else None
@@ -299,12 +300,14 @@ def _pairwise(loss: PairLoss, judgments: Judgments, settings: PairSettings) -> O
     return objective
 
 
-def _refuse_weightless(weight: PairWeight, pairs: Pairs) -> None:
-    if pairs.ties and not weight.separates:
+def _refuse_weightless(settings: PairSettings) -> None:
+    """Refuse a weight that is 0 for pairs of equal labels if ``pairs`` has them."""
+    if settings.pair_rule.ties and not settings.pair_weight.separates:
         allowed = sorted(
             name for name, weight_type in PAIR_WEIGHTS.items() if weight_type.separates
         )
         raise ValueError(
-            f"weight must be one of {allowed} for pairs of equal labels, whose weight is 0 under "
-            f"the other ones; got {pairs!r}."
+            f"weight must be one of {allowed} for pairs of equal labels, which weigh 0 by all "
+            f"others; got weight={settings.weight!r} and pairs={settings.pairs!r}. Write "
+            "weight='uniform', or pairs without ties."
         )

@@ -115,7 +115,7 @@ class WeightedSum(Objective):
 
 
 def weighted_sum(objectives: Sequence[Any], factors: Sequence[float] | None = None) -> WeightedSum:
-    """Add objectives over the same documents, each times its factor.
+    """Add objectives over the same documents, each multiplied by a factor.
 
     Use this function to add user-defined objectives, which have no ``+``. Nested sums are
     flattened.

@@ -57,12 +57,12 @@ class ColumnRanker(Ranker):
     """Rank by one column of ``X``: the baseline of :func:`treerank.compare` and of reports.
 
     The column may be BM25, reciprocal rank fusion, a cross-encoder or the score of the system in
-    production. ``predict`` returns its values. A column that is given by its name is the only one
-    that is read of a data frame: others may hold anything, such as ids and texts. ``fit`` finds the
-    score of missing values: the smallest value of the training set minus the range of its values.
-    With an ``eval_set``, it also calibrates probabilities of pairs. Values of later documents may
-    be below it, as in longer lists: fit it on lists of the same depth. ``fit`` learns from no
-    label, so a comparison scores a fitted one as it is, also with ``cv``.
+    production. ``predict`` returns its values. If you pass the name of a column, only this column
+    of a data frame is read; the others may contain anything, such as ids and texts. ``fit`` finds
+    the score of missing values: the smallest value of the training set minus the range of its
+    values. With an ``eval_set``, it also calibrates probabilities of pairs. Values of later
+    documents may be below it, as in longer lists: fit it on lists of the same depth. ``fit`` learns
+    from no label, so a comparison scores a fitted one as it is, also with ``cv``.
 
     ``metric`` and the attributes are explained at :class:`~treerank.rankers.ranker.Ranker`.
 

@@ -477,10 +477,14 @@ class Ranker(Scored):
             return None
         if not self._accepts.several_labels:
             raise ValueError(
-                f"y must be a single label for {type(self).__name__}; got {[*labels]}."
+                f"y must be a single label for {type(self).__name__}; got {[*labels]}. Pass one of "
+                "them, or fit a TreeDirectRanker, which takes several."
             )
         if given_pairs is not None:
-            raise ValueError("given_pairs must be None where y has several labels.")
+            raise ValueError(
+                f"given_pairs must be None where y has several labels; got {[*labels]}. Pass one "
+                "label, or no pairs."
+            )
         weights_of_labels(self.label_weights, labels)
         return check_labels_by_name(labels, np.size(next(iter(labels.values()))))
 

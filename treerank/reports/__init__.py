@@ -1,4 +1,4 @@
-"""Reports: one HTML file about a ranker, to read in a browser, to print, or to pass on."""
+"""Reports: one HTML file about a ranker, to read in a browser, print or share."""
 
 from treerank.reports.reporting import Report, report
 

@@ -39,9 +39,12 @@ def _sizes(sheets: dict[str, DataSheet]) -> Markup:
     rows = [
         ["documents", *(f"{s.n_documents:,}" for s in sheets.values())],
         ["queries", *(f"{s.n_queries:,}" for s in sheets.values())],
-        ["queries of one label", *(f"{s.without_pairs:,}" for s in sheets.values())],
+        ["queries with a single label", *(f"{s.without_pairs:,}" for s in sheets.values())],
         ["features", *(f"{s.n_features:,}" for s in sheets.values())],
-        ["features of one value", *(f"{int((s.distinct < 2).sum()):,}" for s in sheets.values())],
+        [
+            "features with a single value",
+            *(f"{int((s.distinct < 2).sum()):,}" for s in sheets.values()),
+        ],
     ]
     for name in ("least", "median", "mean", "most"):
         sizes = [s.documents_per_query[name] for s in sheets.values()]
@@ -59,15 +62,17 @@ def _duplicates(subject: Subject, hints: list[str]) -> Markup:
     copies = duplicates(
         subject.X, subject.groups, None if subject.train is None else subject.train[0]
     )
-    notes = [f"Documents with the same features as another one of their query: {copies.within:,}."]
+    notes = [
+        f"Documents with the same features as another document of their query: {copies.within:,}."
+    ]
     if subject.train is not None:
         n_copied = len(copies.in_reference)
         if n_copied > _COPIED * len(subject.y):
             hints.append(f"{counted(n_copied, 'document was', 'documents were')} in training, too.")
         names = ", ".join(map(str, subject.document_names[copies.in_reference[:_MOST_NAMES]]))
         notes.append(
-            f"Documents with the same features as one that was trained on: {n_copied:,} (first: "
-            f"{names or 'none'}); queries with such documents only: "
+            f"Documents with the same features as a training document: {n_copied:,} (first: "
+            f"{names or 'none'}); queries with only such documents: "
             f"{copies.queries_in_reference:,}."
         )
     return paragraphs(*notes)
@@ -78,8 +83,9 @@ def _clicks(subject: Subject) -> Markup:
         return Markup()
     share = 100 * subject.train[1].mean()
     return paragraphs(
-        f"The training data are shown documents, and {share:.1f} % of their rows are clicks. They "
-        "are no labels, and are not compared with those of the test data."
+        f"The training data consist of documents that were shown, and {share:.1f} % of the rows "
+        "are clicks. Clicks are not labels, and are not compared with the labels of the test "
+        "data."
     )
 
 
@@ -106,8 +112,8 @@ def _drift(subject: Subject, hints: list[str]) -> Markup:
         hints.append(f"Values differ from training in {features}, most in {most}.")
     rows = [[subject.feature_names[j], f"{distances[j]:.3f}"] for j in _highest(distances)]
     if not rows:
-        return paragraphs("No feature has drifted from train to test.")
-    title = "Drift from train to test: largest difference of shares (Kolmogorov and Smirnov)"
+        return paragraphs("No feature has drifted from the training data to the test data.")
+    title = "Drift from training to test: Kolmogorov-Smirnov distance"
     return table(title, ["feature", "distance"], rows)
 
 
@@ -127,12 +133,15 @@ def _single(subject: Subject, hints: list[str]) -> Markup:
         hints.append(f"{name} alone ranks about as well as the ranker: does it know the label?")
     for name in subject.feature_names:
         if name.lower() in BEHAVIOR_NAMES:
-            hints.append(f"{name} is known only once a list was shown, by its name: is it earlier?")
+            hints.append(
+                f"{name} sounds as if it were known only after a list was shown: is it known "
+                "earlier?"
+            )
     note = (
-        f"A feature that alone ranks about as well as the ranker, {ranker_mean:.4f}, may hold what "
-        "is known only later."
+        f"If a single feature ranks about as well as the ranker ({ranker_mean:.4f}), it may "
+        "contain information that is known only later."
     )
-    title = f"Features that rank best alone, over {len(rows):,} documents"
+    title = f"The best single features, over {len(rows):,} documents"
     return joined([paragraphs(note), table(title, ["feature", subject.main], cells)])
 
 

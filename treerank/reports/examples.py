@@ -29,16 +29,15 @@ _OF_QUERY, _OF_DOCUMENT = 100, 30
 #: Digits of grades and ranks; a rank that is too high for one is the first.
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 _LEAD = (
-    "Each line joins the two ranks of a document. The pairs are in the wrong order, and cost most "
-    "NDCG; bars say what each feature adds to the score of the upper document above the lower one."
+    "Each line connects the two ranks of a document. The pairs are those in the wrong order that "
+    "cost the most NDCG. Bars show how much each feature contributes to the lead of the upper "
+    "document."
 )
 _ALONE = (
-    "Each query has its documents by rank, and the pairs in the wrong order that cost most NDCG. "
-    "The bars say what each feature adds to the score of the upper document above the lower one."
+    "Each query has its documents by rank, and the pairs in the wrong order that cost the most "
+    "NDCG. Bars show how much each feature contributes to the lead of the upper document."
 )
-_SAMPLED = (
-    "The parts of this ranker are sampled; the number after ± is the standard error of a part."
-)
+_SAMPLED = "The contributions are estimated by sampling; the number after ± is the standard error."
 
 
 def examples(subject: Subject) -> Section:
@@ -56,15 +55,18 @@ def examples(subject: Subject) -> Section:
     named = [*explained, *won, *_others(subject, [*explained, *won], ranks)]
     entries = [_example(subject, q, n, swaps, parts, ranks) for n, q in enumerate(named)]
     lists, labels = ranks.encoded()
-    kinds = [["Lost most", len(lost)], [f"Lowest {subject.main}", len(lowest)]]
+    kinds = [["Largest losses", len(lost)], [f"Lowest {subject.main}", len(lowest)]]
     data = {"examples": entries, "explained": len(explained), "lists": lists, "labels": labels}
-    data["kinds"] = [*kinds, ["Won most", len(won)]]
+    data["kinds"] = [*kinds, ["Largest gains", len(won)]]
     data["top_label"] = float(subject.y.max())
     lead = [_ALONE if subject.baseline is None else _LEAD, _note(subject, len(named), lists)]
     lead += [_SAMPLED] if parts[1].any() else []
     body = [paragraphs(" ".join(filter(None, lead))), _stepper("example", "query")]
     n_lost = int((subject.gaps < 0).sum())
-    hints = [f"{counted(n_lost, 'query is', 'queries are')} ranked worse than by the baseline."]
+    hints = [
+        f"{counted(n_lost, 'query is', 'queries are')} ranked worse by the ranker than by the "
+        "baseline."
+    ]
     body.append(element("div", id="example"))
     title = "Lists" if subject.baseline is None else "Lists side by side"
     return Section("examples", title, joined(body), data, hints=hints if lost else ())
@@ -78,8 +80,8 @@ def _note(subject: Subject, n_named: int, lists: list[str]) -> str:
     n_queries = subject.groups.n_queries
     if n_named == n_queries:
         return ""
-    clause = "; of the others there are grades and ranks" if lists else ""
-    return f"Documents have their names in {n_named:,} of {n_queries:,} queries{clause}."
+    clause = "; the other queries show only grades and ranks" if lists else ""
+    return f"The names of documents are shown for {n_named:,} of {n_queries:,} queries{clause}."
 
 
 def _swaps(subject: Subject, chosen: list[int]) -> RankChanges:

@@ -21,9 +21,9 @@ _N_PAIRS, _N_SHUFFLED, _N_DOCUMENTS, _N_EFFECTS, _N_CHANGED = 100, 20, 10_000, 4
 #: that is left out at either end, and ticks of a rug.
 _N_QUANTILES, _N_SPACED, _TAIL, _N_TICKS = 8, 6, 0.01, 100
 _EFFECTS = (
-    "The mean score, and the mean rank in its query, of documents whose feature is set to a value "
-    "(partial dependence). Ticks at the bottom are values of the data; the highest and the lowest "
-    "1 % are left out."
+    "The mean score, and the mean rank within the query, if the feature is set to a value for all "
+    "documents (partial dependence). Ticks at the bottom are values in the data; the highest and "
+    "the lowest 1 % are left out."
 )
 
 
@@ -80,11 +80,12 @@ def _importances(
         for n, dot in zip(order, dots, strict=True)
     ]
     note = (
-        f"The drop is what {subject.main} loses if the documents of each query exchange their "
-        f"values of the feature (permutation importance), over {len(rows):,} documents. The part "
-        "is the mean size of what the feature adds to the difference of two scores, of pairs of "
-        f"different labels. Of the {counted(len(chosen), 'feature', 'features')} of the largest "
-        "parts, those whose 95 % interval holds 0 are folded."
+        f"The drop is how much {subject.main} falls if the values of the feature are shuffled "
+        f"within each query (permutation importance), over {len(rows):,} documents. The part is "
+        "the mean absolute contribution of the feature to the difference between the scores of "
+        "two documents with different labels. Of the "
+        f"{counted(len(chosen), 'feature', 'features')} with the largest parts, those whose 95 % "
+        "interval contains 0 are folded."
     )
     columns = ["feature", "drop", "with its interval", "95 % interval", "part"]
     clear = [row for row, dot in zip(cells, dots, strict=True) if dot.side != "none"]
@@ -94,7 +95,7 @@ def _importances(
         title = f"Importances: the drop of {subject.main} without a feature"
         blocks.append(dot_table(title, columns, clear, scaled_by=folded_rows))
     if folded_rows:
-        title = counted(len(folded_rows), "feature", "features") + " without a drop that is sure"
+        title = counted(len(folded_rows), "feature", "features") + " without a significant drop"
         table = dot_table(title, columns, folded_rows, scaled_by=clear)
         blocks.append(folded(f"{title}: show", table))
     return joined(blocks), order

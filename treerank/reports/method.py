@@ -7,16 +7,17 @@ from treerank.reports.subject import Subject
 from treerank.reports.tables import paragraphs, table
 
 _HOW = (
-    "Means are over the queries for which the metric is defined. Intervals hold the true mean in "
-    "95 % of samples of queries (bootstrap, bias-corrected and accelerated); they take the ranker "
-    "as given. p-values are from a paired randomization test over queries; the interval of a "
-    "difference is that of the test. Neither is adjusted for the number of metrics.",
-    "What a feature adds to a margin is its Shapley value, with the lower document as the "
-    "reference. It is exact for sums of trees and linear models, and drawn for others.",
+    "Means are over the queries for which the metric is defined. Intervals contain the true mean "
+    "for 95 % of samples of queries (bootstrap, bias-corrected and accelerated); they take the "
+    "ranker as given. p-values are from a paired randomization test over queries, and the "
+    "intervals of differences match this test. Neither is adjusted for the number of metrics.",
+    "The contribution of a feature to a margin is its Shapley value, with the lower document as "
+    "the reference. It is exact for trees, linear models and sums of these, and estimated by "
+    "sampling for other models.",
 )
 _BY_CLUSTER = (
-    "Queries of a cluster are correlated: all intervals draw, and all tests exchange, whole "
-    "clusters of queries. Slices are tested with standard errors by cluster."
+    "Queries of a cluster are correlated, so all intervals and tests resample whole clusters of "
+    "queries. Slices are tested with cluster-robust standard errors."
 )
 
 

@@ -347,9 +347,9 @@
       rows.push(row("all other features", make("td", { class: "wide" }, partBar(swap.rest, largest)),
         number(signed(swap.rest)), number(""), number("")));
     }
-    const caption = "What each feature adds to the score of the upper document";
+    const caption = "Contribution of each feature to the lead of the upper document";
     const names = ["feature", "", "part", `rank ${above.rank}`, `rank ${below.rank}`];
-    const text = `${above.name} (label ${above.label}) stands at rank ${above.rank}, above `
+    const text = `${above.name} (label ${above.label}) is at rank ${above.rank}, above `
       + `${below.name} (label ${below.label}) at rank ${below.rank}. This costs `
       + `${swap.cost.toFixed(4)} of NDCG. The difference of the scores is ${signed(swap.margin)}.`;
     const inner = table(caption, names, rows);

@@ -33,10 +33,10 @@ def pairs(subject: Subject) -> Section | None:
     query = subject.groups.codes
     curve = calibration_curve(predicted, subject.y[i] > subject.y[j], query[i])
     note = (
-        f"Where the ranker gives a pair of documents the probability p that the first is more "
-        f"relevant, it should be so in a share p of the pairs. The mean difference is "
-        f"{curve.error:.3f}, over {len(i):,} pairs drawn from all queries. Upright lines are 95 % "
-        f"intervals over queries."
+        "Among the pairs for which the ranker predicts a probability p that the first document is "
+        "more relevant, a share p of the first documents should be more relevant. The mean "
+        f"difference is {curve.error:.3f}, over {len(i):,} pairs sampled from all queries. "
+        "Vertical lines are 95 % intervals over queries."
     )
     chart = line_chart("Calibration of pair probabilities", curve.chart())
     charts = side_by_side(chart, _relevance(subject), _scores(subject))

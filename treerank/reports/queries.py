@@ -12,11 +12,11 @@ from treerank.reports.tables import scrolling
 _MOST = 10_000
 _PAPER = element(
     "p",
-    "On paper: the first queries, and one with its documents. The file has all.",
+    "The printout has the first queries, and one query with its documents; the file has all.",
     class_="paper",
 )
 _NO_SCRIPT = "The table of queries needs scripts, which are not allowed here."
-_OPENS = "The name of a query opens its lists, and is a link that you can pass on."
+_OPENS = "Select a query to see its lists; you can share the link."
 
 
 def queries(subject: Subject) -> Section:
@@ -29,7 +29,7 @@ def queries(subject: Subject) -> Section:
         data["ids"] = subject.query_ids[indices].tolist()
     names = [name for name, _ in columns]
     sorted_by = len(names) - 1 if subject.baseline_values else names.index(subject.main)
-    first = "Lost most first" if subject.baseline_values else "Worst first"
+    first = "Largest losses first" if subject.baseline_values else "Worst first"
     note = f"{first}. {_OPENS}"
     if len(indices) < subject.groups.n_queries:
         note = f"{note} The first {_MOST:,} of {subject.groups.n_queries:,} queries."

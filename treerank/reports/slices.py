@@ -1,4 +1,4 @@
-"""Kinds of queries: slices on which the ranker is better or worse than on the others."""
+"""Slices of queries on which the ranker is better or worse than on the others."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -13,11 +13,11 @@ from treerank.statistics.paired import SIGNIFICANT, format_p
 #: Number of automatic slices that are shown, and of other slices that are not folded.
 _MOST = 12
 _NOTE = (
-    "Queries are divided by the mean of each feature over their documents, by their size, by the "
-    "share of relevant documents and by the columns that you pass. Dots are the difference from "
-    "all other queries, whiskers its 95 % interval; they are filled where p, adjusted for the "
-    "number of slices (Holm), is at most 0.05. Slices of fewer than 20 queries, or of all but so "
-    "few, are not tested."
+    "Queries are grouped by the mean of each feature over their documents, by their number of "
+    "documents, by the share of relevant documents and by the columns that you pass. A dot is "
+    "the difference from all other queries, with its 95 % interval; it is filled if p, adjusted "
+    "for the number of slices (Holm), is at most 0.05. A slice is tested only if it has at least "
+    "20 queries and leaves out at least 20."
 )
 
 
@@ -93,7 +93,7 @@ def kinds(subject: Subject) -> Section | None:
         body.append(folded(f"{caption}: show", table))
     worse = [one for one in subject.kinds if one.is_worse][:1]
     hints = [f"Ranked worse: queries whose {one.column} is {one.values}." for one in worse]
-    return Section("kinds", "Kinds of queries", joined(body), hints=hints)
+    return Section("kinds", "Slices of queries", joined(body), hints=hints)
 
 
 def _tested(subject: Subject) -> list[_Kind]:

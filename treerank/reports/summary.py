@@ -54,7 +54,7 @@ def _metrics(subject: Subject) -> Markup:
         rows.append([name, f"{gap:+.4f}", drawn, ends, p.strip()])
     if compared:
         columns = ["metric", "difference", "with its interval", "95 % interval", "p"]
-        return dot_table("Differences to the baseline, by metric", columns, rows)
+        return dot_table("Differences from the baseline, by metric", columns, rows)
     columns = ["metric", "mean", "with its interval", "95 % interval"]
     return dot_table("Means over queries, by metric", columns, rows, zero=False)
 
@@ -98,7 +98,7 @@ def _values(subject: Subject) -> Markup:
         samples["baseline"] = subject.baseline_values[main]
     samples = {name: values[~np.isnan(values)] for name, values in samples.items()}
     ends = (0, 1) if isinstance(subject.metrics[0], Metric) else None
-    return histogram(f"Queries by their {main}", samples, x=main, x_range=ends)
+    return histogram(f"Distribution of {main} over queries", samples, x=main, x_range=ends)
 
 
 def _verdict(subject: Subject) -> tuple[Markup, Markup]:
@@ -154,7 +154,7 @@ def _difference(subject: Subject) -> tuple[str, str]:
         side, word = ("plus", "better") if mean > 0 else ("minus", "worse")
         return side, f"Significantly {word} than the baseline: {amount}."
     if not gaps.any():
-        return "none", f"No difference to the baseline: {main} is the same in all queries."
+        return "none", f"No difference from the baseline: {main} is the same for all queries."
     n_units, units = len(gaps), "queries"
     if subject.clusters is not None:
         measured = ~np.isnan(subject.gaps)
@@ -164,7 +164,7 @@ def _difference(subject: Subject) -> tuple[str, str]:
     if np.isfinite(needed):
         number = about_queries(needed).capitalize()
         advice = f" {number} {units} would be needed to show a difference of this size."
-    return "none", f"No significant difference to the baseline: {amount}.{advice}"
+    return "none", f"No significant difference from the baseline: {amount}.{advice}"
 
 
 def _share(subject: Subject) -> str:

@@ -17,12 +17,12 @@ from treerank.reports.tables import paragraphs, side_by_side
 #: Most metrics whose learning curves are drawn.
 _MOST_METRICS = 4
 _CURVES = (
-    "A learning curve is the metric of the validation data after each step of training. Early "
-    "stopping smooths it, so the iteration that is kept need not be its highest point."
+    "A learning curve is the metric on the validation data after each step of training. Early "
+    "stopping smooths the curve, so the iteration that it keeps need not be the highest point."
 )
 _PROPENSITIES = (
-    "Propensities are how often users look at a position, relative to the first: the position bias "
-    "that training on clicks corrects for."
+    "Propensities are how often users look at each position, relative to the first one: the "
+    "position bias that training on clicks corrects for."
 )
 
 

@@ -1,6 +1,6 @@
-"""Reranking: from scores to the lists that users are shown.
+"""Reranking: how scores become the lists that users see.
 
-``diversify`` picks documents that are relevant and unlike each other, ``sample_lists`` draws lists
+``diversify`` picks relevant documents that differ from each other, ``sample_lists`` samples lists
 for exploration, with the propensity of each position, and ``fuse`` merges the lists of several
 systems.
 """

@@ -1,7 +1,8 @@
-"""Search engines: what they send, read as judgments, training sets and logs of clicks.
+"""Search engines: readers of judgment lists, feature logs and click logs.
 
-``read_judgments`` reads judgment lists, ``read_feature_log`` the features that an engine logged for
-the documents it returned, and ``read_ubi`` the events of OpenSearch's User Behavior Insights.
+``read_judgments`` reads judgment lists, ``read_feature_log`` reads the features that an engine has
+logged for the documents it returned, and ``read_ubi`` reads the events of
+OpenSearch's User Behavior Insights.
 """
 
 from treerank.lazy import lazy_names

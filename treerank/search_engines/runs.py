@@ -84,8 +84,8 @@ def read_runs(
 ) -> Candidates:
     """Return the documents that any of several retrievers found, with the scores of each.
 
-    A row is a document that some run holds for a query; rows are sorted by query and document. For
-    a run named "bm25", ``X`` has the columns
+    Each row is a document that at least one run contains for a query; rows are sorted by query and
+    document. For a run named "bm25", ``X`` has the columns
 
     * ``bm25``: the score, higher is better; NaN where the run does not hold the document.
     * ``bm25.min_max``: the score normalized in the query, from 0 to 1, and 0 where the document is
@@ -176,7 +176,7 @@ def read_runs(
 def runs_as_features(
     runs: Mapping[str, TrecRun], qid: ArrayLike, doc_ids: ArrayLike
 ) -> dict[str, np.ndarray]:
-    """Return a column of scores for each run, NaN where it lacks the document.
+    """Return a column of scores for each run, with NaN for documents that are not in the run.
 
     Parameters
     ----------

@@ -129,7 +129,7 @@ def prediction_powered_mean(
     qid: ByRow = None,
     level: Level = 0.95,
 ) -> PredictionPowered:
-    """Estimate a mean under human labels, from a few human labels and many by an LLM.
+    """Estimate a mean under human labels, from a few human labels and many from an LLM.
 
     The values are a metric's values by query, such as ``NDCG(10).per_query(y, scores, qid)``, or
     differences of two rankers. The interval covers the mean under human labels however bad

@@ -97,7 +97,7 @@ def randomization_interval(
     n_resamples: Count = 9999,
     random_state: Whole = 0,
 ) -> Interval:
-    r"""Return the interval of a mean difference that belongs to :func:`randomization_test`.
+    r"""Return the interval of a mean difference that matches :func:`randomization_test`.
 
     It holds the differences that the test would not reject, so it excludes 0 exactly where the
     p-value of the test is at most ``1 - level``. Its bounds are quantiles of the means of random

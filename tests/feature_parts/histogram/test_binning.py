@@ -90,6 +90,22 @@ def test_constant_features_have_no_place_but_one_that_is_sometimes_missing_has()
     np.testing.assert_array_equal(bins.columns["feature"], features)
 
 
+def test_features_that_are_zero_in_the_same_rows_share_a_block():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(500, 32))
+    shared, rare = [1, 4, 8, 9, 17, 20, 25, 30], [0, 3, 31]
+    X[np.ix_(rng.random(500) < 0.6, shared)] = 0
+    X[:, rare] *= rng.random((500, 3)) < 0.5  # too few to fill a block
+    bins, binned = bins_of(X)
+    columns = bins.columns["feature"].tolist()
+    blocks = [columns[at : at + WIDTH] for at in range(0, 32, WIDTH)]
+    (block,) = (k for k, features in enumerate(blocks) if sorted(features) == shared)
+    assert 0.5 < (binned[:, block] == bins.zeros[block]).mean() < 0.7
+    others = [feature for feature in columns if feature not in shared]
+    assert others == [feature for feature in range(32) if feature not in shared]
+    assert columns != list(range(32))
+
+
 def test_large_data_are_sampled():
     X = np.random.default_rng(0).normal(size=(2 * SAMPLE_SIZE, 2))
     rows = as_rows(X)

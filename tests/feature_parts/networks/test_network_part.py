@@ -16,7 +16,7 @@ from own_objective import HalfSquare
 from sklearn.base import clone
 from small_rankers import made
 
-from treerank import get_metric, load
+from treerank import TreeDirectRanker, get_metric, load
 from treerank.feature_parts.networks.mlp import ACTIVATIONS, MLP
 from treerank.feature_parts.networks.polynomial import Monomials, Polynomial
 from treerank.feature_parts.networks.training import OPTIMIZERS, own_settings
@@ -286,3 +286,19 @@ def test_an_adaptive_rate_halves_steps_that_are_too_long():
     assert objective(again[:, 0])[0] == losses["adaptive"]
     with pytest.raises(ValueError, match=r"decay_rate .* at most 1"):
         MLP(decay="adaptive", decay_rate=2.0).fit(X, objective)
+
+
+@pytest.mark.filterwarnings("ignore:The scores order")
+@pytest.mark.parametrize("seed", [0, 1, 4])
+def test_equal_documents_of_an_eval_set_are_tied_in_the_metrics_that_a_fit_records(seed):
+    # Single precision rounds the rows of a matrix product differently, in blocks of rows.
+    rng = np.random.default_rng(seed)
+    X, qid = rng.normal(size=(60, 7)), np.repeat(np.arange(10), 6)
+    y = np.digitize(X[:, 0], [-0.5, 0.7])
+    twice = np.repeat(rng.normal(size=(29, 7)), 2, axis=0)[rng.permutation(57)]
+    valid = twice, np.arange(57) % 3, np.arange(57) // 19
+    part = MLP((8,), n_epochs=2)
+    ranker = TreeDirectRanker(part, random_state=0, metric="pairwise_accuracy")
+    ranker.fit(X, y, qid, eval_set=valid)
+    recorded = ranker.evals_result_["validation"]["pairwise_accuracy"][ranker.best_iteration_ - 1]
+    assert recorded == pytest.approx(ranker.score(*valid), abs=1e-12)

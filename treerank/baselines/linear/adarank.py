@@ -32,9 +32,9 @@ _LEAST_ERROR = 1e-6
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class AdaRank(LinearRanker):
-    """A sum of weak rankers, each chosen for the queries that the earlier ones serve badly [1]_.
+    """A sum of weak rankers, each chosen for the queries that the earlier ones rank badly [1]_.
 
-    ``fit`` takes weights of queries, and refuses weights of documents and pairs.
+    ``fit`` accepts weights of queries, but not of documents or pairs.
 
     ``coef_`` and ``mean_`` are explained at
     :class:`~treerank.baselines.linear.linear_ranker.LinearRanker`.

@@ -21,7 +21,7 @@ from treerank.parameters import Count, NotNegative, Seed
 class CoordinateAscent(LinearRanker):
     """A linear ranker that increases a metric by changing one weight at a time [1]_.
 
-    ``fit`` takes weights of queries, and refuses weights of documents and pairs.
+    ``fit`` accepts weights of queries, but not of documents or pairs.
 
     ``random_state`` is explained at :class:`~treerank.rankers.ranker.Ranker`,
     ``coef_`` and ``mean_`` at :class:`~treerank.baselines.linear.linear_ranker.LinearRanker`.

@@ -31,7 +31,7 @@ _RIDGE = 1e-6
 class ESRank(LinearRanker):
     """A linear ranker whose weights evolve from random ones [1]_.
 
-    ``fit`` takes weights of queries, and refuses weights of documents and pairs.
+    ``fit`` accepts weights of queries, but not of documents or pairs.
 
     ``random_state`` is explained at :class:`~treerank.rankers.ranker.Ranker`,
     ``coef_`` and ``mean_`` at :class:`~treerank.baselines.linear.linear_ranker.LinearRanker`.
@@ -136,7 +136,7 @@ def _moved(weight, moved, steps):
 class IESRRank(ESRank):
     """A linear ranker whose weights evolve from a linear regression on the labels [1]_.
 
-    ``fit`` takes weights of queries, and refuses weights of documents and pairs.
+    ``fit`` accepts weights of queries, but not of documents or pairs.
 
     The parameters and attributes are as in :class:`~treerank.baselines.linear.es_rank.ESRank`.
 
@@ -161,7 +161,7 @@ class IESRRank(ESRank):
 class IESVMRank(ESRank):
     """A linear ranker whose weights evolve from RankSVM with its default settings [1]_.
 
-    ``fit`` takes weights of queries, and refuses weights of documents and pairs.
+    ``fit`` accepts weights of queries, but not of documents or pairs.
 
     The parameters and attributes are as in :class:`~treerank.baselines.linear.es_rank.ESRank`.
 

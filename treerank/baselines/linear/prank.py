@@ -32,7 +32,7 @@ _MOST_LEVELS = 1000
 class PRank(LinearRanker):
     """A linear ranker with a threshold between every two levels of relevance [1]_.
 
-    ``fit`` refuses weights of any kind.
+    ``fit`` accepts no weights.
 
     ``metric`` and ``random_state`` are explained at
     :class:`~treerank.rankers.ranker.Ranker`, ``coef_`` and ``mean_`` at
@@ -155,7 +155,7 @@ class PRank(LinearRanker):
 class QuadraticPRank(PRank):
     """PRank with quadratic features, one of the rankers that [1]_ compares with RankNet.
 
-    ``fit`` refuses weights of any kind.
+    ``fit`` accepts no weights.
 
     The parameters, and the other attributes, are as in
     :class:`~treerank.baselines.linear.prank.PRank`.
@@ -204,7 +204,7 @@ class QuadraticPRank(PRank):
 class LargeMarginPRank(PRank):
     """The mean of many PRanks (OAP-BPM) [1]_; the defaults are from [2]_.
 
-    ``fit`` refuses weights of any kind.
+    ``fit`` accepts no weights.
 
     All other parameters, and the attributes, are as in
     :class:`~treerank.baselines.linear.prank.PRank`.

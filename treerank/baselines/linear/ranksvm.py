@@ -27,7 +27,7 @@ _TOLERANCE = 1e-6
 class RankSVM(LinearRanker):
     """A linear ranker with a squared hinge on all pairs of a query [1]_ [2]_ [3]_ [4]_.
 
-    ``fit`` takes weights of documents and queries, and your own pairs.
+    ``fit`` accepts weights of documents and queries, and your own pairs.
 
     ``coef_`` and ``mean_`` are explained at
     :class:`~treerank.baselines.linear.linear_ranker.LinearRanker`.

@@ -8,7 +8,7 @@ from treerank.baselines.neural.neural_ranker import NeuralRanker
 
 @dataclass(eq=False, repr=False)
 class ListNet(NeuralRanker):
-    """Learn to rank by a linear ranker, as published, on the listwise cross entropy [1]_.
+    """ListNet as published [1]_: a linear ranker, fitted to the listwise cross entropy.
 
     All other parameters, and the attributes, are as in
     :class:`~treerank.baselines.neural.neural_ranker.NeuralRanker`.
@@ -51,7 +51,7 @@ class ListNet(NeuralRanker):
 
 @dataclass(eq=False, repr=False)
 class ListNetStar(NeuralRanker):
-    """Learn to rank by a deep network, Adam and a falling learning rate on ListNet's loss [1]_.
+    """A deep network with ListNet's loss [1]_, trained by Adam with a decaying learning rate.
 
     All other parameters, and the attributes, are as in
     :class:`~treerank.baselines.neural.neural_ranker.NeuralRanker`.

@@ -22,7 +22,7 @@ from treerank.parameters import Finite, Rule, Size
 
 @dataclass(eq=False, repr=False)
 class RankNet(NeuralRanker):
-    """Learn to rank by gradient descent on the logistic loss of all pairs [1]_.
+    """RankNet [1]_: a network, trained by gradient descent on the logistic loss of all pairs.
 
     The gradient of all pairs of a query is added up by document before it goes through the
     network, once per document instead of twice per pair [2]_. Target probabilities other than
@@ -75,7 +75,7 @@ class RankNet(NeuralRanker):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class LambdaRank(NeuralRanker):
-    """Learn to rank by a network on the logistic loss times the change of a metric [1]_.
+    """LambdaRank [1]_: a network, trained on pairs weighted by the change of a metric.
 
     All other parameters, and the attributes, are as in
     :class:`~treerank.baselines.neural.neural_ranker.NeuralRanker`.
@@ -109,7 +109,7 @@ class LambdaRank(NeuralRanker):
 
 @dataclass(eq=False, repr=False)
 class RankNetStar(NeuralRanker):
-    r"""Learn to rank by a deep network under an antisymmetric tanh head [1]_.
+    r"""RankNet* [1]_: a deep network with an antisymmetric tanh head.
 
     Pairs of neighboring levels of relevance are taken across queries: each batch is drawn from
     all documents, and all of its pairs count. Their cost is :math:`(1 - r(a, b))^2 / 2`. The

@@ -71,7 +71,7 @@ def _targets(lists, scores):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class RankProp(NeuralRanker):
-    """Learn to rank by regression on targets in the order of labels and current scores [1]_.
+    """RankProp [1]_: regression on targets that are ordered by labels and current scores.
 
     The targets are explained at
     :class:`~treerank.baselines.neural.rankprop.SortedTargets`.

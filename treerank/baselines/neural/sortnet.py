@@ -35,7 +35,7 @@ _N_REFERENCES = 100
 
 @dataclass(eq=False, repr=False)
 class SortNet(Ranker):
-    """Learn to rank by a neural comparator and a sorting algorithm [1]_.
+    """SortNet [1]_: a network that compares two documents, and a sorting algorithm.
 
     The comparator is a network of two documents. Starting from random weights, it sorts the
     training queries. Pairs that it compares wrongly while sorting join its training set, and it is

@@ -35,7 +35,7 @@ def _check_transformer(name: str, value: Any) -> None:
 
 @dataclass(eq=False, repr=False)
 class TransformerPart(BaseEstimator):
-    """A transformer of scikit-learn: kernel maps, splines, embeddings of forests or of texts.
+    """A scikit-learn transformer as a feature part, such as a kernel map or splines.
 
     ``TreeDirectRanker(Nystroem())`` is ``TreeDirectRanker(TransformerPart(Nystroem()))``. The
     transformer never sees the objective. The ranker fits a weight for each of its columns, by

@@ -90,8 +90,8 @@ def _grow_tree(part, task, data, rules, sampler, scores):
     packed = pack(g, h, layout, sampling.key_for(sampling.ROUNDING, key), all_rows.global_indices)
     del g, h  # memory is scarcest while a tree grows
     rows = sampler.rows(key)
-    is_used = data.columns["feature"] >= 0
-    usable = sampling.sample_features(is_used, float(sizes.colsample_bytree), key)
+    share = float(sizes.colsample_bytree)
+    usable = sampling.sample_features(data.columns["feature"], share, key)
     data = data._replace(groups=data.groups & usable)
     total = all_rows.total if all_rows.is_shard else None
     nodes, goes_left = grow(data, packed, layout, rules, rows, total)

@@ -129,7 +129,8 @@ def _new_tree(
     n_most = 2 * len(data.histograms) - 1
     packed = packed if len(rows) == len(packed) else packed[rows]
     sums, of_rows = np.empty((3, 1)), np.array([column.sum() for column in packed.T])
-    unpack(of_rows if total is None else total(of_rows), 0, 1, layout, sums)
+    running = np.empty((2, 1), dtype=np.int64)
+    unpack(of_rows if total is None else total(of_rows), 0, 1, layout, running, sums)
     nodes, splits = np.zeros(n_most, dtype=NODE), np.zeros(n_most, dtype=SPLIT)
     nodes["column"], nodes["lower"], nodes["upper"] = -1, -np.inf, np.inf
     for name, value in zip(("gradient", "hessian", "n_documents"), sums[:, 0], strict=True):
@@ -279,7 +280,7 @@ def _end_step(data, packed, settings, rows, tree):
         tree.pairs[step.n_filled, 1] = step.pair[1]
         step.n_filled += 1
     elif step.kind != _START:
-        _keep_best(step, nodes, splits, best, settings)
+        _keep_best(step, nodes, splits, best, settings, data.columns)
     if step.kind == _SEARCH:
         step.searched += 1
         if step.searched < step.n_filled:
@@ -358,15 +359,17 @@ def _n_parts(n_rows, n_integers, n_threads, n_blocks, n_leaves):
 
 
 @register_jitable(error_model="numpy")
-def _keep_best(step, nodes, splits, best, settings):
-    """Store the best split of both new leaves over all tasks, the first of equal ones.
+def _keep_best(step, nodes, splits, best, settings, columns):
+    """Store the best split of both new leaves over all tasks, by the first feature of equal ones.
 
     Its gain becomes the net gain, or -inf if that is too small.
     """
     for child in range(2):
         number, chosen = step.pair[child], 0
         for task in range(len(best)):
-            if best[task, child].gain > best[chosen, child].gain:
+            split, other = best[task, child], best[chosen, child]
+            is_first = columns[split.column].feature < columns[other.column].feature
+            if split.gain > other.gain or (is_first and split.gain == other.gain):
                 chosen = task
         if number >= 0:
             splitter.copy_split(best[chosen, child], splits[number])

@@ -4,8 +4,10 @@ The histogram of a block of eight features is one array of ``8 * STRIDE`` intege
 gradients are packed into two integers. The data of a batch of documents are first copied to
 neighboring addresses, so that the sums read memory in sequence.
 
-Where columns are sparse, all eight features of many documents are 0. Such a document costs one
-addition: the packed gradients of all of them are added to the bins of 0 at the end.
+Each addition is a store, and a core finishes one store per cycle: nothing else takes as long. Where
+columns are sparse, all eight features of many documents are 0. Such documents are left out, and
+the sum of their packed gradients, which is what the others leave of the sum of all, is added to the
+bins of 0 at the end.
 """
 
 import numpy as np
@@ -27,6 +29,8 @@ BATCH = 1016
 #: Bytes of a block.
 _BYTES = np.uint64(8)
 _BYTE = np.uint64(255)
+#: One in so many documents of a batch must have only zeros, so that it pays to leave them out.
+_SPARSE = 4
 #: Rows between the row that is copied and the row that is prefetched.
 _PREFETCH_DISTANCE = 64
 
@@ -50,6 +54,7 @@ def fill(
     if n_blocks == 0:
         return
     batch = np.empty((packed.shape[1] + len(blocks), BATCH), dtype=np.int64)
+    chosen = np.empty(BATCH, dtype=np.uint16)
     for k in range(n_blocks):
         histograms[blocks[k] - first] = 0
     for start in range(0, len(rows), BATCH):
@@ -66,35 +71,71 @@ def fill(
                 batch[n_integers + k, i] = np.int64(bins[row, block])
         for k in range(n_blocks):
             block_bins, zero = batch[n_integers + k, :n], zeros[blocks[k]]
-            _add(block_bins, zero, batch[: packed.shape[1]], histograms[blocks[k] - first])
+            of_batch, histogram = batch[: packed.shape[1], :n], histograms[blocks[k] - first]
+            n_chosen = _choose(block_bins, zero, chosen)
+            if n_chosen < n:
+                _add_chosen(block_bins, zero, of_batch, chosen[:n_chosen], histogram)
+            else:
+                _add(block_bins, of_batch, histogram)
 
 
 @register_jitable(error_model="numpy")
-def _add(bins, zeros, packed, histogram):
+def _choose(bins, zeros, chosen):
+    """Write the numbers of the documents whose bins differ from ``zeros``; return how many.
+
+    Where few documents of the batch have ``zeros``, none is left out, and nothing is written.
+    """
+    n_others = n = np.uint64(0)
+    for i in range(np.uint64(len(bins))):
+        n_others += np.uint64(np.uint64(bins[i]) != zeros)
+    if _SPARSE * (len(bins) - np.int64(n_others)) < len(bins):
+        return len(bins)
+    for i in range(np.uint64(len(bins))):  # no branch, as it could not be predicted
+        chosen[n] = i
+        n += np.uint64(np.uint64(bins[i]) != zeros)
+    return np.int64(n_others)
+
+
+@register_jitable(error_model="numpy")
+def _add(bins, packed, histogram):
     """Add the packed gradients of a batch of documents to the histogram of one block.
 
-    ``bins`` are their bins of the block, ``zeros`` the bins of a row of zeros, and ``packed`` is of
-    shape (n_integers, n).
+    ``bins`` are their bins of the block, and ``packed`` is of shape (n_integers, n).
     """
+    begin = address(histogram)
+    for i in range(np.uint64(len(bins))):
+        _add_row(
+            begin, np.uint64(bins[i]), packed[0, i], packed[-1, i], len(packed) == 1, histogram
+        )
+
+
+@register_jitable(error_model="numpy", inline="always")
+def _add_row(begin, bins, first, last, is_packed, histogram):
+    """Add packed gradients to the bins of one document; ``begin`` is the histogram's address."""
+    if is_packed:
+        for j in range(WIDTH):
+            histogram[_bin_index(bins, j)] += first
+    else:
+        for j in range(WIDTH):
+            at = begin + np.uint64(16) * _bin_index(bins, j)
+            _add_two(at, first, last)  # type: ignore[call-arg]
+
+
+@register_jitable(error_model="numpy")
+def _add_chosen(bins, zeros, packed, chosen, histogram):
+    """Add a batch as ``_add`` does, where all documents but the ``chosen`` ones have ``zeros``."""
     begin, is_packed = address(histogram), len(packed) == 1
     first_of_zeros, last_of_zeros = np.int64(0), np.int64(0)
     for i in range(np.uint64(len(bins))):
-        bin_bytes, first, last = np.uint64(bins[i]), packed[0, i], packed[-1, i]
-        if bin_bytes == zeros:
-            first_of_zeros, last_of_zeros = first_of_zeros + first, last_of_zeros + last
-        elif is_packed:
-            for j in range(WIDTH):
-                histogram[_bin_index(bin_bytes, j)] += first
-        else:
-            for j in range(WIDTH):
-                at = begin + np.uint64(16) * _bin_index(bin_bytes, j)
-                _add_two(at, first, last)  # type: ignore[call-arg]
-    for j in range(WIDTH):
-        if is_packed:
-            histogram[_bin_index(zeros, j)] += first_of_zeros
-        else:
-            at = begin + np.uint64(16) * _bin_index(zeros, j)
-            _add_two(at, first_of_zeros, last_of_zeros)  # type: ignore[call-arg]
+        first_of_zeros += packed[0, i]
+        last_of_zeros += packed[-1, i]
+    for t in range(np.uint64(len(chosen))):
+        row = np.uint64(chosen[t])
+        first, last = packed[0, row], packed[-1, row]
+        first_of_zeros -= first
+        last_of_zeros -= last
+        _add_row(begin, np.uint64(bins[row]), first, last, is_packed, histogram)
+    _add_row(begin, zeros, first_of_zeros, last_of_zeros, is_packed, histogram)
 
 
 @register_jitable

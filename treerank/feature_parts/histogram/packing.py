@@ -28,7 +28,7 @@ from treerank.numerics.threads import in_parts
 
 #: Largest magnitude of a single derivative in steps, and number of integers per document.
 PRECISIONS = {"float32": (2**24, 2), "int16": (2**15 - 1, 1), "int8": (2**7 - 1, 1)}
-_ONE, _TWO = np.uint64(1), np.uint64(2)
+_ONE = np.uint64(1)
 _HALVES = 67108864.0  # 2^26: splits the 52 bits of a random number into two numbers
 
 
@@ -139,25 +139,34 @@ def _pack_rows(first, last, derivatives, draws, layout, packed):
 
 
 @register_jitable(error_model="numpy")
-def unpack(packed: np.ndarray, first: int, n_bins: int, layout: Layout, sums: np.ndarray) -> None:
+def unpack(
+    packed: np.ndarray,
+    first: int,
+    n_bins: int,
+    layout: Layout,
+    running: np.ndarray,
+    sums: np.ndarray,
+) -> None:
     """Write running sums of gradient, hessian and count over bins to the three rows of ``sums``.
 
     ``packed`` is a histogram, and the bins are the ``n_bins`` from number ``first`` on.
+    ``running``, of int64 and shape (2, n_bins) or larger, is working memory.
     """
     # Local names: the compiler reads fields of records anew in each iteration of a loop.
     n_integers, h_shift, g_shift = layout.n_integers, layout.hessian_shift, layout.gradient_shift
     g_step, h_step = layout.gradient_step, layout.hessian_step
     count_mask, hessian_mask = (np.int64(1) << h_shift) - 1, (np.int64(1) << g_shift) - 1
-    upper, lower, begin = np.int64(0), np.int64(0), np.uint64(first * n_integers)
+    if n_integers == 2:
+        hessian_mask = np.int64(-1)
+    upper, lower, at = np.int64(0), np.int64(0), np.uint64(first * n_integers)
+    last = np.uint64(n_integers) - _ONE
     for b in range(np.uint64(n_bins)):
-        if n_integers == 1:
-            lower += packed[begin + b]
-            sums[0, b] = g_step * np.float64(lower >> g_shift)
-            counted = lower & hessian_mask
-        else:
-            upper += packed[begin + _TWO * b]
-            lower += packed[begin + _TWO * b + _ONE]
-            sums[0, b] = g_step * np.float64(upper)
-            counted = lower
+        upper += packed[at]
+        lower += packed[at + last]
+        running[0, b], running[1, b] = upper, lower
+        at += last + _ONE
+    for b in range(np.uint64(n_bins)):  # a loop of its own, which the compiler does in vectors
+        counted = running[1, b] & hessian_mask
+        sums[0, b] = g_step * np.float64(running[0, b] >> g_shift)
         sums[1, b] = h_step * np.float64(counted >> h_shift)
         sums[2, b] = np.float64(counted & count_mask)

@@ -45,12 +45,15 @@ class RowSampler:
         return np.flatnonzero(keep).astype(np.uint32)
 
 
-def sample_features(is_used: np.ndarray, share: float, key: Key) -> np.ndarray:
+def sample_features(features: np.ndarray, share: float, key: Key) -> np.ndarray:
     """Return a mask of the columns of bins that a tree may use: a random ``share`` of the features.
 
-    ``is_used`` says which columns hold a feature. At least one is drawn.
+    ``features`` are the features of the columns, -1 where a column holds none. At least one is
+    drawn.
     """
-    keys = uniforms(*key_for(_FEATURES, key), np.arange(len(is_used)))
+    is_used = features >= 0
+    numbers = np.searchsorted(np.sort(features[is_used]), features)  # whatever the order of columns
+    keys = uniforms(*key_for(_FEATURES, key), numbers)
     keys[~is_used] = 2.0
     n_drawn = max(1, round(share * np.count_nonzero(is_used)))
     return is_used & (keys <= np.sort(keys)[:n_drawn].max(initial=0.0))

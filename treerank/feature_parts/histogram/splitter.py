@@ -134,10 +134,11 @@ def search_blocks(
     them. The histograms of the second leaf are the parent's minus the first leaf's,
     and are computed here. A better split replaces the best one of the task. ``data`` and ``tree``
     are fields of ``tree.Data`` and ``tree.Growth``, and ``settings`` a record of layout and rules.
+    Of equal splits, the one by the first feature is the best, wherever its column is.
     """
     columns, groups, histograms = data
     nodes, paths, slots, n_kept, best = tree
-    sums = np.empty((3, N_BINS))
+    sums, running = np.empty((3, N_BINS)), np.empty((2, N_BINS), dtype=np.int64)
     for block in range(first, first + len(small)):
         sibling = small[block - first]
         for child in range(1 + (pair[1] >= 0)):
@@ -156,12 +157,13 @@ def search_blocks(
                     start, stop = begin * settings.n_integers, (begin + n) * settings.n_integers
                     for i in range(np.uint64(start), np.uint64(stop)):  # unsigned: in vectors
                         packed[i] -= sibling[i]
-                unpack(packed, begin + column.zero, 1, settings, sums)
+                unpack(packed, begin + column.zero, 1, settings, running, sums)
                 if leaf.n_documents - sums[2, 0] < settings.min_child_samples:
                     continue  # too few documents have other values: no cut, here or below
                 is_open = True
-                unpack(packed, begin, n, settings, sums)
-                if _search_feature(sums, n, column, leaf, settings, split):
+                unpack(packed, begin, n, settings, running, sums)
+                is_first = split.gain > -np.inf and column.feature < columns[split.column].feature
+                if _search_feature(sums, n, column, leaf, settings, split, is_first):
                     split.column = at
             if not is_open:
                 slots[number, block] = -1
@@ -169,14 +171,18 @@ def search_blocks(
                 slot = n_kept[block]
                 n_kept[block] += 1
                 slots[number, block] = slot
-                _store(sibling, histograms[slot, block])
+                block_columns = columns[block * WIDTH : (block + 1) * WIDTH]
+                _store(sibling, histograms[slot, block], block_columns, settings.n_integers)
 
 
 @register_jitable(error_model="numpy")
-def _store(packed, histogram):
-    """Keep the histogram of a node in one block, for its children."""
-    for i in range(len(packed)):  # to assign a slice takes longer to compile
-        histogram[i] = packed[i]
+def _store(packed, histogram, columns, n_integers):
+    """Keep the histogram of a node in one block, for its children; only bins that are read."""
+    for j in range(WIDTH):
+        column, begin = columns[j], j * STRIDE * n_integers
+        end = begin + (column.n_values + column.is_category) * n_integers
+        for i in range(np.uint64(begin), np.uint64(end)):  # to assign a slice compiles longer
+            histogram[i] = packed[i]
 
 
 @register_jitable(error_model="numpy")
@@ -192,16 +198,16 @@ def _is_on_path(column, groups, path):
 
 
 @register_jitable(error_model="numpy")
-def _search_feature(sums, n, column, leaf, settings, split):
+def _search_feature(sums, n, column, leaf, settings, split, is_first):
     """Write the best split by a feature to ``split`` if it is better; return whether it is better.
 
     ``sums`` has the running sums of gradient, hessian and count over the ``n`` bins of the feature.
-    They are changed.
+    They are changed. ``is_first`` makes a split better that gains as much.
     """
     if column.is_category:
         order = _sort_bins(sums, n, settings.cat_smooth)
         n = len(order)
-    is_better = _best_cut(sums, n, column, leaf, settings, split)
+    is_better = _best_cut(sums, n, column, leaf, settings, split, is_first)
     if is_better:
         for b in range(N_BINS):
             split.goes_left[b] = b <= split.bin and not column.is_category
@@ -240,10 +246,11 @@ def _sort_bins(sums, n_bins, smooth):
 
 
 @register_jitable(error_model="numpy")
-def _best_cut(sums, n_values, column, leaf, rules, split):
+def _best_cut(sums, n_values, column, leaf, rules, split, is_first):
     """Write the best cut of ordered bins to ``split`` if it is better; return whether it is better.
 
     Documents of the leaf that are in none of the ``n_values`` bins have a missing value.
+    ``is_first`` makes a cut better that gains as much as the best one of another feature.
     """
     last, is_better = n_values - 1, False
     g, h = leaf.gradient - sums[0, last], leaf.hessian - sums[1, last]
@@ -264,8 +271,8 @@ def _best_cut(sums, n_values, column, leaf, rules, split):
         for b in range(n_cuts):
             left = sums[0, b], sums[1, b], sums[2, b]
             gain = cut_gain(left, leaf, rules, penalty, column.sign)
-            if gain > split.gain:
-                is_better, split.gain, split.bin = True, gain, b
+            if gain > split.gain or (is_first and gain == split.gain):
+                is_better, is_first, split.gain, split.bin = True, False, gain, b
                 split.gradient, split.hessian, split.n_documents = left
                 follows_most = n_missing == 0 and 2 * left[2] >= leaf.n_documents
                 split.missing_left = missing_left or follows_most

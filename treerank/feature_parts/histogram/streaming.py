@@ -22,7 +22,7 @@ from treerank.parameters import Count, LearningRate, Rule, Share, Size
 @answers_engine_words
 @dataclass(eq=False, repr=False)
 class StreamingTrees(HistogramTrees):
-    """A sum of trees that adds trees and shrinks or removes old ones with every batch.
+    """Boosted trees for a stream: each batch adds trees, and shrinks or removes old ones.
 
     All other parameters and attributes are as in
     :class:`~treerank.feature_parts.histogram.trees.HistogramTrees`.

@@ -27,7 +27,7 @@ _LEAST_WEIGHT = 1e-15
 @answers_engine_words
 @dataclass(eq=False, repr=False, kw_only=True)
 class HistogramTrees(BoostedTrees):
-    """A sum of trees grown on any objective, also of several outputs, by this package's engine.
+    """Boosted trees for any objective, grown by treerank's own engine; several outputs are allowed.
 
     Parameters have LightGBM's names and defaults. Trees are the same, bit for bit, for any
     ``n_jobs``. With several outputs a leaf holds a vector, and each iteration grows one tree for

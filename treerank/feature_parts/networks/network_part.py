@@ -279,6 +279,7 @@ class NetworkPart(BaseEstimator):
         device = training.choose_device(self.device)
         X = self._as_tensor(rows, device)
         held_out = None if validation is None else self._as_tensor(validation[0], device)
+        first_equal = None if held_out is None else training.first_equal_rows(held_out)
         metric = validation and validation[1]
         patience = patience_of(self.early_stopping_rounds, metric, self.n_epochs)
         progress = Progress(metric, patience, total=self.n_epochs)
@@ -288,7 +289,7 @@ class NetworkPart(BaseEstimator):
             for epoch in range(self.n_epochs):
                 with training.own_settings(seed + 2**31 * epoch, device):
                     trainer.run_epoch(X, objective, epoch)
-                    scores = None if held_out is None else trainer.score(held_out)
+                    scores = None if held_out is None else trainer.score(held_out)[first_equal]
                 n_done = epoch + 1
                 if scores is not None:
                     progress.measure(scores)

@@ -18,6 +18,7 @@ import numpy as np
 import torch
 from torch.optim.swa_utils import AveragedModel
 
+from treerank.documents.canonical_order import row_hashes
 from treerank.numerics.threads import kernel_threads
 from treerank.objectives.base import Objective, as_objective
 from treerank.objectives.batches import query_batches
@@ -200,6 +201,22 @@ class Trainer:
             "gradient must be finite in single precision; got an infinite one from "
             f"{as_objective(objective).name} in iteration {iteration}.{hint}"
         )
+
+
+def first_equal_rows(X: torch.Tensor) -> np.ndarray:
+    """Return, for each row, the first row that is equal to it.
+
+    Kernels of matrix products round the rows of a matrix differently, so equal documents may get
+    different scores in single precision. With the score of the first one, they are tied, as they
+    are in ``predict``.
+
+    Examples
+    --------
+    >>> first_equal_rows(torch.tensor([[1.0], [2.0], [1.0]]))
+    array([0, 1, 0])
+    """
+    _, first, code = np.unique(row_hashes(X.cpu().numpy()), return_index=True, return_inverse=True)
+    return first[code]
 
 
 def scores_of(model: torch.nn.Module, X: torch.Tensor) -> np.ndarray:

@@ -1,8 +1,8 @@
-"""Sizes of trees that fit the data: what a parameter of trees is where it is "auto".
+"""Hyperparameters of trees that are chosen from the data, where a parameter is "auto".
 
 The rule reads the numbers of documents, queries and features, and nothing else: neither the order
-of rows, nor threads, nor time. Few queries want few leaves, and many queries want many.
-``python -m benchmarks sizes`` measures it on the data on which it was found.
+of rows, nor threads, nor time. Few queries need few leaves, and many queries need many. ``python -m
+benchmarks sizes`` measures the rule on the data from which it was derived.
 """
 
 import math

@@ -66,7 +66,7 @@ _ROWS_PER_BIN, _FEW_BINS = 8, 128
 @answers_engine_words
 @dataclass(eq=False, repr=False, kw_only=True)
 class XGBoostTrees(BoostedTrees):
-    """A sum of trees grown by XGBoost on any objective.
+    """Boosted trees for any objective, grown by XGBoost.
 
     Trees grow leaf by leaf. Other parameters have XGBoost's defaults, and XGBoost's names where
     LightGBM has none: ``num_leaves`` is XGBoost's ``max_leaves`` and ``min_split_gain`` its

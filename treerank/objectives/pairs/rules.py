@@ -20,7 +20,7 @@ from treerank.parameters import Rule, Size, check_parameters
 
 @dataclass(frozen=True)
 class Pairs:
-    """A rule that says which pairs of documents count.
+    """A rule that selects the pairs of documents to learn from.
 
     Parameters
     ----------

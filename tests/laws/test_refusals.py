@@ -1,0 +1,291 @@
+"""What is refused deep inside says so in words, and what is returned where there is nothing to do.
+
+Most of these lines are out of reach of a user who begins at the public functions: files were
+forged, or a developer made a wrong value. Each is reached here, and says which rule was broken.
+"""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from drawn_forests import one_leaf
+from sklearn.linear_model import LinearRegression
+
+from treerank import TreeDirectRanker, compare, make_objective
+from treerank.datasets import RankingData
+from treerank.documents.columns import Columns, check_columns
+from treerank.documents.date_texts import checked_times
+from treerank.documents.features import check_features, check_fitted, check_matrix
+from treerank.documents.gains import check_gain
+from treerank.documents.ids import text_ids
+from treerank.documents.labels import split_labels, weights_of_labels
+from treerank.documents.queries import QueryGroups
+from treerank.documents.ranking_data import checked_comments
+from treerank.documents.rows import Rows
+from treerank.evaluation.labels import _shares
+from treerank.files.scratch import scratch_array
+from treerank.files.states import check_state, history
+from treerank.objectives.base import NoDocuments, Objective
+from treerank.rankers import ColumnRanker, ForestRanker, NestedRanker, StreamingRanker
+from treerank.rankers.calibration import scale_of
+from treerank.rankers.click_training import check_saved_propensities
+from treerank.rankers.nested_ranker import _check_rankers
+from treerank.rankers.ranker import Ranker
+from treerank.rankers.saved_values import saved
+from treerank.rankers.scored import Scored
+from treerank.rankers.scoring import Scoring
+
+X = np.random.default_rng(0).normal(size=(12, 2))
+Y, QID = np.arange(12) % 3.0, np.arange(12) // 4
+OBJECTIVE = make_objective(Y, QID)
+CURVES = {
+    "labels": np.array([0.0, 1.0]),
+    "scores": np.array([-1.0, 1.0]),
+    "steps": np.array([[0.1, 0.9]]),
+    "lines": np.array([[1.0, 0.0]]),
+    "is_line": np.array([True]),
+}
+
+
+def curves(**changed):
+    return scale_of({"relevance_scale": CURVES | changed})
+
+
+class Unfinished(Ranker):
+    """A ranker of a developer who has written neither of the two methods."""
+
+
+REFUSED = {
+    "categories that are no dict": (
+        lambda: check_columns(None, [1], 2),
+        "categories must be a dict",
+    ),
+    "a category that is no plain value": (
+        lambda: check_columns(None, {1: [None]}, 2),
+        "The categories of column 1 must be a list of plain values",
+    ),
+    "a category of a column that is none": (
+        lambda: check_columns(None, {2: ["a"]}, 2),
+        "A column of categories must be a whole number of at least 0 and at most 1; got 2",
+    ),
+    "too few names": (
+        lambda: check_columns(["a"], {}, 2),
+        "feature_names must be None or a list of 2 texts",
+    ),
+    "times of which some have a zone": (
+        lambda: checked_times("time", ["2026-11-27T10:00:00Z", "2026-11-27T10:00:00"]),
+        "time must all have a zone, or none; got both",
+    ),
+    "an unfitted thing": (
+        lambda: check_fitted("ranker", "linear"),
+        "ranker must be a fitted ranker; got 'linear'",
+    ),
+    "dates as features": (
+        lambda: check_matrix("X", np.array([["2026-01-01"]], dtype="datetime64[D]")),
+        "X must be numbers; got datetime64",
+    ),
+    "a gain without a name": (
+        lambda: check_gain("exponentially"),
+        r"gain must be an array or one of \['exponential', 'linear'\]; got 'exponentially'",
+    ),
+    "a gain below 0": (lambda: check_gain([0, -1]), "gain must not be negative; got -1"),
+    "ids in Latin-1": (
+        lambda: text_ids("qid", ["é".encode("latin-1")]),
+        "qid must be text in UTF-8; got b",
+    ),
+    "no label": (lambda: split_labels({}), "y must hold at least one label; got {}"),
+    "weights of 0 alone": (
+        lambda: weights_of_labels({"a": 0, "b": 0.0}, ["a", "b"]),
+        "label_weights must not all be 0; got",
+    ),
+    "several labels in an evaluation set": (
+        lambda: TreeDirectRanker("linear").fit(X, Y, QID, eval_set=(X, {"a": Y, "b": Y}, QID)),
+        r"eval_set must have a single label, as y; got \['a', 'b'\]",
+    ),
+    "ids of no comments": (
+        lambda: RankingData(X, Y, QID).doc_ids,
+        "comments must be kept to know doc_ids; got comments=None",
+    ),
+    "comments of other rows": (
+        lambda: checked_comments(["a"], 2),
+        r"comments must have one entry per row of X; got shape \(1,\) for 2 rows",
+    ),
+    "rows of one dimension": (
+        lambda: Rows(np.zeros(3)),
+        r"values must be two-dimensional; got shape \(3,\)",
+    ),
+    "no rankers": (lambda: compare({}, (X, Y, QID)), "rankers must name some"),
+    "curves that are no dict": (
+        lambda: history("curves", {"validation": [0.5]}, {}),
+        "curves must hold a dict of lists",
+    ),
+    "a set without a number": (
+        lambda: history("curves", {"validation_": {}}, {}),
+        "curves must be a dict of 'validation', 'validation_1' and so on",
+    ),
+    "a further entry of a state": (
+        lambda: check_state({"a": 1}, {}),
+        r"A state must have the entries \[\] and no others",
+    ),
+    "scores of other documents": (
+        lambda: OBJECTIVE.derivatives(np.zeros(11)),
+        r"scores must have one entry per document, 12; got \(11,\)",
+    ),
+    "labels beside other curves": (
+        lambda: curves(labels=np.array([0.0, 1.0, 2.0])),
+        "labels of a relevance scale must be one more than its curves",
+    ),
+    "labels that fall": (
+        lambda: curves(labels=np.array([1.0, 0.0])),
+        "labels, scores and steps of a relevance scale must rise",
+    ),
+    "scores that fall": (
+        lambda: curves(scores=np.array([1.0, -1.0])),
+        "labels, scores and steps of a relevance scale must rise",
+    ),
+    "probabilities that fall": (
+        lambda: curves(steps=np.array([[0.9, 0.1]])),
+        "labels, scores and steps of a relevance scale must rise",
+    ),
+    "probabilities above 1": (lambda: curves(steps=np.array([[0.9, 1.1]])), "steps must be from 0"),
+    "probabilities below 0": (lambda: curves(steps=np.array([[-0.1, 1]])), "steps must be from 0"),
+    "infinite propensities": (
+        lambda: check_saved_propensities("propensities", np.array([np.inf]), {}),
+        "propensities must be numbers of at least 0, one for each position",
+    ),
+    "propensities below 0": (
+        lambda: check_saved_propensities("propensities", np.array([-1e-9]), {}),
+        "propensities must be numbers of at least 0, one for each position",
+    ),
+    "no stages": (lambda: _check_rankers("rankers", [], {}), "rankers must be a list of rankers"),
+    "a stage of other features": (
+        lambda: _check_rankers("rankers", [ColumnRanker(0).fit(X, Y, QID)], {"n_features": 3}),
+        "rankers must be fitted to 3 features",
+    ),
+    "sizes that are equal": (
+        lambda: NestedRanker(ColumnRanker(0), sizes=(3, 3)).fit(X, Y, QID),
+        r"sizes must be falling; got \(3, 3\)",
+    ),
+    "sizes that rise": (
+        lambda: NestedRanker(ColumnRanker(0), sizes=(2, 3)).fit(X, Y, QID),
+        r"sizes must be falling; got \(2, 3\)",
+    ),
+    "a ranker that predicts nothing": (
+        lambda: NestedRanker("linear").fit(X, Y, QID),
+        "ranker must have fit; got 'linear'",
+    ),
+    "a part that does not stream": (
+        lambda: StreamingRanker("linear").fit(X, Y, QID),
+        "feature_part must be StreamingTrees; got",
+    ),
+    "a part without parameters": (
+        lambda: TreeDirectRanker(7).set_params(feature_part__depth=3),
+        "feature_part must have get_params and set_params for its parameters to be set; got 7",
+    ),
+    "another generator of numbers": (
+        lambda: saved(np.random.RandomState(np.random.PCG64(0))),
+        r"random_state must be a number or RandomState\(number\) to be saved; got one of PCG64",
+    ),
+    "a ranker that is no sum": (
+        lambda: Scored.components(ColumnRanker(0)),
+        "ranker must be a sum of trees and linear models; got ColumnRanker",
+    ),
+    "columns of other documents": (
+        lambda: check_features(ColumnRanker(0).fit(X, Y, QID), Rows(X[:, :1])),
+        "X must have 2 columns as in fit, .*; got 1, ",
+    ),
+    "trees without names": (
+        lambda: ForestRanker(one_leaf(2)).feature_names_in_,
+        "the trees have no names of features",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_broken_rule_is_said_in_words(name):
+    call, message = REFUSED[name]
+    with pytest.raises((ValueError, TypeError, AttributeError), match=message):
+        call()
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: Ranker._learn(ColumnRanker(0), None, None, 0),
+        lambda: Scoring._scores(ColumnRanker(0), X),
+    ],
+)
+def test_a_ranker_without_its_methods_says_so(call):
+    with pytest.raises(NotImplementedError):
+        call()
+
+
+def test_valid_states_are_taken():
+    assert scale_of({"relevance_scale": None}) is None
+    assert curves().probability(np.zeros(1), 1).tolist() == [0.5]
+    equal = curves(scores=np.zeros(2), steps=np.array([[0.0, 1.0]]), is_line=np.array([False]))
+    assert 0 <= equal.probability(np.zeros(1), 1)[0] <= 1
+    check_columns(["a", "b"], {0: ["a", 1, 0.5], 1: []}, 2)
+    check_saved_propensities("propensities", np.array([0.0, np.nan, 1.0]), {})
+    check_saved_propensities("propensities", None, {})
+    history("curves", {"validation": {"ndcg": [0.5, 1]}, "validation_12": {}}, {})
+    assert saved(np.float32(0.5)) == 0.5
+    assert checked_comments(None, 2) is None
+    assert checked_comments(["a", "b"], 2).dtype == object
+
+
+def test_nothing_is_returned_where_there_is_nothing():
+    assert scratch_array((0, 3), np.float64).shape == (0, 3)
+    nothing = NoDocuments()
+    assert nothing.taking(np.zeros(0, dtype=int), QueryGroups.from_qid([])) is nothing
+    value, gradient, hessian = nothing(np.zeros(0))
+    assert (value, len(gradient), len(hessian)) == (0.0, 0, 0)
+    assert Objective.with_loss(OBJECTIVE, "listnet") is None
+    assert OBJECTIVE.name == "logistic"
+    assert Objective.name.fget(OBJECTIVE) == "PairwiseObjective"
+    assert np.isnan(_shares(np.array([[0.5, 1.0], [np.nan, np.nan]]), np.array([1.0, 1.0]))).all()
+    assert _shares(np.array([[0.5, 1.0], [np.nan, 0.0]]), np.array([1.0, 0.0])).tolist() == [0.5, 1]
+
+
+@pytest.mark.parametrize("frame_of", [pd.DataFrame, pl.DataFrame])
+def test_a_lazy_frame_is_asked_to_be_collected(frame_of):
+    frame = pl.DataFrame({"a": [1.0, 2.0]}).lazy()
+    with pytest.raises(TypeError, match=r"X must be in memory; got .*LazyFrame.*Collect its rows"):
+        Columns.of(frame)
+    assert Columns.of(frame_of({"a": [1.0, 2.0]})).names == ("a",)
+
+
+def test_groups_print_their_sizes():
+    assert repr(QueryGroups.from_qid(QID)) == "QueryGroups(12 documents, 3 queries)"
+
+
+def test_rows_know_their_first_and_one_process_has_all():
+    rows = Rows(X)
+    assert rows.holds_first
+    assert not rows.is_shard
+    assert rows.n_total == 12
+    held = [Rows(X, global_indices=np.arange(12) + n).holds_first for n in (0, 1)]
+    assert held == [True, False]
+
+
+def test_scores_that_are_all_equal_have_the_metric_of_equal_scores():
+    same = np.zeros((12, 2))
+    with warnings.catch_warnings(action="ignore"):
+        ranker = TreeDirectRanker("lightgbm").fit(same, Y, QID, eval_set=(same, Y, QID))
+    assert set(ranker.predict(same)) == {ranker.predict(same)[0]}
+    with warnings.catch_warnings(action="ignore"):
+        equal = ranker.score(same, Y, QID)
+    (curve,) = ranker.evals_result_["validation"].values()
+    assert curve == pytest.approx([equal] * len(curve))
+
+
+def test_a_ranker_of_another_package_has_a_thread_in_a_nested_one():
+    class Regression(LinearRegression):
+        def fit(self, X, y, qid=None):
+            return super().fit(X, y)
+
+    nested = NestedRanker(Regression(), sizes=(2,)).fit(X, Y, QID)
+    assert nested._n_threads == 1
+    assert nested._resumes is False
