@@ -82,31 +82,51 @@ def find_bins(
     >>> bins.columns[:1], bins.bounds[0, :3]
     (array([(0, 3, 0, 0, 0)], dtype=...), array([1.5, 3. , inf]))
     """
-    by_row = sample_of(rows, seed).array()
-    by_row = by_row.astype(np.float64) if by_row.dtype == object else by_row  # NaN would not sort
-    sample = by_row.tocsc() if rows.is_sparse else by_row
+    sample = sample_of(rows, seed)
+    sample = Rows(sample.array()) if sample.is_batched else sample  # which are read only once
     n_rows, n_features = sample.shape
-    bounds = np.full((n_features, 256), np.inf)
+    n_compared = max(64, min(_COMPARED, _MOST_COMPARED // max(1, n_features)))
+    compared = sample.take(np.arange(0, n_rows, -(-n_rows // n_compared))).array()
+    stored, starts = _by_feature(sample)
+    bounds, n_values = np.full((n_features, 256), np.inf), np.zeros(n_features, dtype=np.int64)
     is_category = np.isin(np.arange(n_features), list(categorical))
 
-    def bin_feature(f: int) -> int:
-        """Write bounds; return the number of bins, 0 if the feature is constant."""
-        at = slice(*sample.indptr[f : f + 2]) if rows.is_sparse else slice(None)
-        values = sample.data[at] if rows.is_sparse else sample[:, f]
-        values = np.sort(values).astype(np.float64)  # NaN come last
-        present = values[: len(values) - np.count_nonzero(np.isnan(values))]
-        distinct, counts = _count_distinct(present, n_rows - len(values))
-        write = _write_codes if is_category[f] else _write_bounds
-        n_values = max(1, write(distinct, counts, most, bounds[f]))
-        return n_values if n_values > 1 or len(present) < len(values) else 0
+    def bin_features(first: int, last: int) -> None:
+        """Write bounds, and the number of bins, 0 if the feature is constant."""
+        for f in range(first, last):
+            values = np.sort(stored[starts[f] : starts[f + 1]]).astype(np.float64)  # NaN come last
+            present = values[: len(values) - np.count_nonzero(np.isnan(values))]
+            distinct, counts = _count_distinct(present, n_rows - len(values))
+            write = _write_codes if is_category[f] else _write_bounds
+            n = max(1, write(distinct, counts, most, bounds[f]))
+            n_values[f] = n if n > 1 or len(present) < len(values) else 0
 
-    n_values = np.array([bin_feature(f) for f in range(n_features)], dtype=np.int64)
+    in_parts(bin_features, n_features)
     varying = np.flatnonzero(n_values)
-    n_compared = max(64, min(_COMPARED, _MOST_COMPARED // max(1, n_features)))
     bins = _bins_of(varying, n_values, is_category, bounds)
-    compared = _binned(Rows(by_row[:: -(-n_rows // n_compared)]), bins)
-    is_zero = compared.view(np.uint8).reshape(len(compared), -1) == bins.columns["zero"]
-    return _bins_of(varying[_order_of(is_zero.T[: len(varying)])], n_values, is_category, bounds)
+    is_zero = _binned(Rows(compared), bins).view(np.uint8).reshape(compared.shape[0], -1)
+    is_zero = (is_zero == bins.columns["zero"]).T[: len(varying)]
+    return _bins_of(varying[_order_of(is_zero)], n_values, is_category, bounds)
+
+
+def _by_feature(sample):
+    """Return ``(values, starts)``: feature ``f`` has the values ``starts[f]`` to ``starts[f + 1]``.
+
+    Zeros of a sparse matrix are left out.
+    """
+    if sample.is_sparse:
+        columns = sample.array().tocsc()
+        return columns.data, columns.indptr
+    n_rows, n_features = sample.shape
+    dtype = sample.values.dtype if sample.values.dtype != object else float  # NaN would not sort
+    values = np.empty((n_features, n_rows), dtype=dtype)
+
+    def copy(first: int, last: int) -> None:
+        for start in range(first * _CHUNK, last * _CHUNK, _CHUNK):
+            values[:, start : start + _CHUNK] = sample.batch(start, start + _CHUNK).T
+
+    in_parts(copy, -(-n_rows // _CHUNK))
+    return values.ravel(), np.arange(n_features + 1) * n_rows
 
 
 def _bins_of(features, n_values, is_category, bounds):
@@ -126,7 +146,8 @@ def _order_of(is_zero):
     """Return an order of features in which those that are 0 in the same rows share blocks.
 
     ``is_zero`` is of shape (n_features, n_rows). Blocks of such features come between the others,
-    which keep their order: threads take neighboring blocks, and should get equally much work.
+    which keep their order. Threads take neighboring blocks, and should get equally much work: the
+    blocks with the most zeros are far from each other.
     """
     least, patterns = _SPARSE_SHARE * is_zero.shape[1], np.packbits(is_zero, axis=1)
     n_zeros = is_zero.sum(axis=1)
@@ -144,6 +165,7 @@ def _order_of(is_zero):
             left = np.delete(left, best)
         if len(block) == WIDTH:
             sparse.append(block)
+    sparse = sparse[1::2] + sparse[::2][::-1]
     others = np.setdiff1d(np.arange(len(is_zero)), sparse)
     dense = [others[at : at + WIDTH] for at in range(0, len(others), WIDTH)]
     positions = [(i + 0.5) / len(sparse) for i in range(len(sparse))]
@@ -239,15 +261,15 @@ def _binned(rows, bins):
 def _stored_columns(values):
     """Return ``(values, rows, starts)``: the stored values column by column, as in a CSC matrix.
 
-    Column ``j`` has the entries ``starts[j]`` to ``starts[j + 1]``. An array stores all values.
-    Types are always the same, since each type compiles a kernel.
+    Column ``j`` has the entries ``starts[j]`` to ``starts[j + 1]``. An array stores all values, and
+    ``rows`` is empty. Types are always the same, since each type compiles a kernel.
     """
     if issparse(values):
         values = values.tocsc()
         return values.data.astype(float), values.indices.astype(int), values.indptr.astype(int)
     n_rows, n_columns = values.shape
     columns = np.array(values.T, dtype=np.float64, order="C").ravel()
-    return columns, np.tile(np.arange(n_rows), n_columns), np.arange(n_columns + 1) * n_rows
+    return columns, np.empty(0, dtype=int), np.arange(n_columns + 1) * n_rows
 
 
 @njit(error_model="numpy", nogil=True)
@@ -277,7 +299,7 @@ def _bin_columns(stored, bounds, columns, binned):
             value = feature_values[i]
             has_bin = value == value and (not column.is_category or bound[bin_of[i]] == value)
             bin_ = bin_of[i] if has_bin else np.uint64(column.n_values)
-            row = rows[first + i]
+            row = np.uint64(rows[first + i] if len(rows) else i)
             binned[row, block] = binned[row, block] & ~(_BYTE << shift) | bin_ << shift
 
 
