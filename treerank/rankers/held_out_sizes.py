@@ -79,9 +79,9 @@ class Fold(NamedTuple):
 def smaller_trees(ranker: Any, part: Any, data: TrainingSet) -> Any:
     """Return an unfitted copy of trees with smaller sizes, where held-out queries want them.
 
-    They do if their metric rises and their loss falls. Otherwise, and where the sizes are not to be
-    chosen, None is returned. The same queries are held out for any order of rows, names of queries
-    and ``random_state``.
+    They do if their loss falls and their metric rises by more than its standard error. Otherwise,
+    and where the sizes are not to be chosen, None is returned. The same queries are held out for
+    any order of rows, names of queries and ``random_state``.
 
     Parameters
     ----------
@@ -111,8 +111,10 @@ def smaller_trees(ranker: Any, part: Any, data: TrainingSet) -> Any:
                 values[factors], loss = fold.measured(part, factors)
                 losses[factors] += loss
             leads.append(values[SMALLER] - values[RULE])
-    lead = np.nanmean(np.concatenate(leads))
-    if not (lead > 0 and losses[SMALLER] < losses[RULE]):
+    by_query = np.concatenate(leads)
+    by_query = by_query[~np.isnan(by_query)]
+    lead, error = by_query.mean(), by_query.std(ddof=1) / np.sqrt(len(by_query))
+    if not (lead > error and losses[SMALLER] < losses[RULE]):
         return None
     say(f"smaller trees rank held-out queries better ({metric.name} {lead:+.4f}), and are chosen")
     sizes = _sizes(data, SMALLER)

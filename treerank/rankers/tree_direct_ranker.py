@@ -129,9 +129,10 @@ class TreeDirectRanker(DirectRanker):
     With 1,000 or more queries, the hyperparameters of LightGBM's trees also follow from the labels,
     if the numbers of trees and of leaves and the learning rate are all "auto". Trees of the usual
     sizes, and trees with .4 times the leaves and half the sum of learning rates, are fitted to some
-    of the training queries and rank others. If the smaller trees have the higher ``metric`` and the
-    lower loss there, as with noisy labels, all queries are fitted with their sizes. The conditions
-    are those above: with an ``eval_set``, early stopping limits the trees instead.
+    of the training queries and rank others. If the smaller trees have the lower loss there, and a
+    ``metric`` that is higher by more than its standard error, as with noisy labels, all queries are
+    fitted with their sizes. The conditions are those above: with an ``eval_set``, early stopping
+    limits the trees instead.
 
     References
     ----------
