@@ -126,6 +126,23 @@ def test_metric_and_loss_are_those_of_queries_that_were_not_fitted(y, monkeypatc
     assert (lead > 0 and loss < 0) == (y is NOISY)
 
 
+@pytest.mark.parametrize(
+    ("lead", "loss", "is_smaller"),
+    [(1.01, 0.99, True), (0.99, 0.99, False), (1.01, 1.01, False), (-1.01, 0.99, False)],
+)
+def test_the_loss_must_fall_and_the_metric_rise_by_its_standard_error(
+    lead, loss, is_smaller, monkeypatch
+):
+    leads = np.array([[0.0, 1.0, np.nan], [2.0, np.nan, 3.0]])
+    some = leads[~np.isnan(leads)]
+    leads += lead * some.std(ddof=1) / np.sqrt(4) - some.mean()
+    values = iter([np.zeros(3), leads[0], np.zeros(3), leads[1]])
+    losses = iter([1.5, 2 * loss - 0.5, 0.5, 0.5])
+    measured = lambda fold, part, factors: (next(values), next(losses))  # noqa: E731
+    monkeypatch.setattr(held_out_sizes.Fold, "measured", measured)
+    assert sizes_of(fitted()) == shown(SMALLER if is_smaller else USUAL)
+
+
 def test_neither_order_nor_threads_nor_the_seed_change_the_sizes(monkeypatch):
     order = np.random.default_rng(1).permutation(len(X))
     renamed = np.random.default_rng(2).permutation(N)[QID]
@@ -187,17 +204,17 @@ def test_the_rule_stays_for_other_kinds_of_labels(more):
 def test_frames_weights_constraints_and_unjudged_documents_are_chosen_for_too(tmp_path):
     y = NOISY.astype(float)
     y[::50] = np.nan
-    levels = pd.Categorical(np.array(["red", "green", "blue"])[RNG.integers(3, size=len(X))])
+    levels = pd.Categorical(np.array(["red", "green", "blue"])[np.arange(len(X)) % 7 % 3])
     frame = pd.DataFrame(X, columns=list("abc")).assign(color=levels)
-    part = LightGBMTrees(monotone_constraints={"a": 1})
+    part = LightGBMTrees(monotone_constraints={"c": -1})
     ranker = TreeDirectRanker(part, random_state=0)
     weight = 1.0 + (QID % 2)
     ranker.fit(frame, y, QID, sample_weight=weight)
     n = int((~np.isnan(y)).sum())
     smaller = auto_sizes(n, N, 4, leaves=0.4, travel=0.5)
     assert sizes_of(ranker) == shown(smaller)
-    raised = frame.assign(a=frame["a"] + 1)
-    assert (ranker.predict(raised) >= ranker.predict(frame)).all()
+    raised = frame.assign(c=frame["c"] + 1)
+    assert (ranker.predict(raised) <= ranker.predict(frame)).all()
     ranker.save(tmp_path / "m")
     np.testing.assert_array_equal(load(tmp_path / "m").predict(frame), ranker.predict(frame))
 
