@@ -5,6 +5,7 @@ forged, or a developer made a wrong value. Each is reached here, and says which 
 """
 
 import warnings
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -29,11 +30,11 @@ from treerank.files.scratch import scratch_array
 from treerank.files.states import check_state, history
 from treerank.objectives.base import NoDocuments, Objective
 from treerank.rankers import ColumnRanker, ForestRanker, NestedRanker, StreamingRanker
-from treerank.rankers.calibration import scale_of
+from treerank.rankers.calibration import _log_loss, scale_of
 from treerank.rankers.click_training import check_saved_propensities
 from treerank.rankers.nested_ranker import _check_rankers
 from treerank.rankers.ranker import Ranker
-from treerank.rankers.saved_values import saved
+from treerank.rankers.saved_values import _RANDOM_STATE, saved
 from treerank.rankers.scored import Scored
 from treerank.rankers.scoring import Scoring
 
@@ -289,3 +290,32 @@ def test_a_ranker_of_another_package_has_a_thread_in_a_nested_one():
     nested = NestedRanker(Regression(), sizes=(2,)).fit(X, Y, QID)
     assert nested._n_threads == 1
     assert nested._resumes is False
+
+
+@pytest.mark.parametrize(("has_gauss", "is_allowed"), [(0, True), (1, True), (2, False)])
+def test_saved_random_numbers_have_one_in_store_or_none(has_gauss, is_allowed):
+    state = np.random.RandomState(5)
+    state.normal()
+    content = saved({"seed": state})["seed"]["object"][1]
+    check = partial(check_state, content | {"has_gauss": has_gauss}, _RANDOM_STATE)
+    if is_allowed:
+        check()
+    else:
+        with pytest.raises(ValueError, match="has_gauss must be a whole number of at least 0"):
+            check()
+    for pos, allowed in ((624, True), (625, False)):
+        changed = partial(check_state, content | {"pos": pos}, _RANDOM_STATE)
+        if allowed:
+            changed()
+        else:
+            with pytest.raises(ValueError, match="pos must be a whole number"):
+                changed()
+
+
+def test_a_log_loss_of_a_certain_mistake_is_finite():
+    certain = np.array([1.0, 0.0])
+    assert _log_loss(certain, np.array([False, True])) == pytest.approx(
+        -2 * np.log(1e-12), rel=1e-4
+    )
+    assert _log_loss(certain, np.array([True, False])) == pytest.approx(0, abs=1e-11)
+    assert _log_loss(np.array([0.5]), np.array([True])) == pytest.approx(np.log(2))
