@@ -12,9 +12,10 @@ import pandas as pd
 import polars as pl
 import pytest
 from drawn_forests import one_leaf
+from noting_rankers import DATA, FITS, Weigher
 from sklearn.linear_model import LinearRegression
 
-from treerank import TreeDirectRanker, compare, make_objective
+from treerank import TreeDirectRanker, checkpointing, compare, make_objective
 from treerank.datasets import RankingData
 from treerank.documents.columns import Columns, check_columns
 from treerank.documents.date_texts import checked_times
@@ -25,11 +26,13 @@ from treerank.documents.labels import split_labels, weights_of_labels
 from treerank.documents.queries import QueryGroups
 from treerank.documents.ranking_data import checked_comments
 from treerank.documents.rows import Rows
+from treerank.documents.training_queries import TrainingQueries
 from treerank.evaluation.labels import _shares
+from treerank.files.archive import read_archive, write_archive
 from treerank.files.scratch import scratch_array
 from treerank.files.states import check_state, history
 from treerank.objectives.base import NoDocuments, Objective
-from treerank.rankers import ColumnRanker, ForestRanker, NestedRanker, StreamingRanker
+from treerank.rankers import ColumnRanker, ForestRanker, NestedRanker, StreamingRanker, calibration
 from treerank.rankers.calibration import _log_loss, scale_of
 from treerank.rankers.click_training import check_saved_propensities
 from treerank.rankers.nested_ranker import _check_rankers
@@ -319,3 +322,94 @@ def test_a_log_loss_of_a_certain_mistake_is_finite():
     )
     assert _log_loss(certain, np.array([True, False])) == pytest.approx(0, abs=1e-11)
     assert _log_loss(np.array([0.5]), np.array([True])) == pytest.approx(np.log(2))
+
+
+class Address:
+    """An object whose text is its address, and which no file can hold."""
+
+    def __deepcopy__(self, memo):
+        return self
+
+    def __reduce_ex__(self, protocol):
+        raise TypeError("not pickled")
+
+
+def test_what_a_comparison_refuses_it_refuses_before_any_fit(tmp_path):
+    FITS.clear()
+    rankers = {"plain": Weigher(), "other": Weigher(weight=Address())}
+    with pytest.raises(ValueError, match="store must be None for what cannot be told apart"):
+        compare(rankers, DATA, cv=2, store=tmp_path)
+    assert FITS == []
+    several = DATA[0], {"a": DATA[1], "b": DATA[1]}, DATA[2]
+    with pytest.raises(ValueError, match="each label of label_weights must be one of"):
+        compare({"plain": Weigher()}, several, cv=2, label_weights={"c": 1.0})
+    with pytest.raises(ValueError, match="label_weights must not all be 0"):
+        compare({"plain": Weigher()}, several, cv=2, label_weights={"a": 0, "b": 0})
+    assert FITS == []
+
+
+@pytest.mark.parametrize("every", [0, -1, 0.5])
+def test_checkpoints_are_written_every_iteration_or_less_often(every, tmp_path):
+    rule = "every must be a whole number of at least 1; got"
+    with pytest.raises(ValueError, match=rule), checkpointing(tmp_path / "fit", every=every):
+        pass
+    with checkpointing(tmp_path / "fit", every=1):
+        pass
+
+
+def test_a_member_that_is_shorter_than_declared_is_refused(tmp_path):
+    path = tmp_path / "m.treerank"
+    write_archive(path, {"blob": b"abc" * 5})
+    assert read_archive(path) == {"blob": b"abc" * 5}
+    content, name = path.read_bytes(), b"0.bytes"
+    entry = content.rindex(b"PK\x01\x02", 0, content.rindex(name))  # of the list at the end
+    size = int.from_bytes(content[entry + 24 : entry + 28], "little")
+    assert size == 15
+    forged = content[: entry + 24] + (16).to_bytes(4, "little") + content[entry + 28 :]
+    path.write_bytes(forged)
+    with pytest.raises(ValueError, match=r"0\.bytes is shorter than it should be"):
+        read_archive(path)
+
+
+def test_the_isotonic_fit_must_win_by_more_than_a_standard_error(monkeypatch):
+    wins = np.array([1.0, 2.0, 3.0, 4.0, 5.0])
+    error = np.sqrt(5) * np.sqrt(2.5)  # of the sum of five, by the sample's standard deviation
+    scores, won, fold = np.arange(20.0), np.arange(20) % 3 == 0, np.arange(20) % 5
+    for total, is_line in ((error * 1.01, False), (error * 0.99, True)):
+        gains = wins - wins.mean() + total / 5
+        losses = iter(np.column_stack([gains, np.zeros(5)]).ravel())
+        monkeypatch.setattr(calibration, "_log_loss", lambda *_, losses=losses: next(losses))
+        assert calibration._curves(scores, won, fold, scores)[2] is is_line
+
+
+def test_at_most_65536_queries_are_remembered():
+    n = 65537
+    ids = np.arange(n, dtype=np.uint64)[::-1]
+    queries = TrainingQueries(ids, ids, np.ones(n, dtype=np.int32), ids)
+    assert queries.smallest().ids.tolist() == list(range(65536))
+    assert queries.take(ids < 10).smallest().ids.tolist() == list(range(10))
+    half = queries.take(ids < 40000)
+    both = half.and_earlier(queries.take(ids >= 30000))
+    assert both.ids.tolist() == list(range(65536))
+    assert half.and_earlier(half).ids.tolist() == half.smallest().ids.tolist()
+
+
+def test_derivatives_are_those_of_the_first_iteration_by_default():
+    objective = make_objective(Y, QID, weight="ndcg", smoothing=1.0, random_state=0)
+    scores = np.linspace(0, 1, 12)
+    first, later = (objective.derivatives(scores, iteration=n)[0] for n in (0, 1))
+    assert (first != later).any()
+    np.testing.assert_array_equal(objective.derivatives(scores)[0], first)
+    np.testing.assert_allclose(objective(scores)[1], first, rtol=1e-4)
+    assert not np.allclose(first, later, rtol=1e-4)
+
+
+def test_calibration_leaves_out_the_unjudged():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 1))
+    y, qid = (X[:, 0] + rng.logistic(size=200) > 0).astype(float), np.arange(200) // 10
+    gaps, judged = np.where(np.arange(200) % 7 == 0, np.nan, y), np.arange(200) % 7 != 0
+    with_gaps = ColumnRanker(0).fit(X, y, qid).calibrate(X, gaps, qid)
+    without = ColumnRanker(0).fit(X, y, qid).calibrate(X[judged], y[judged], qid[judged])
+    assert with_gaps.calibration_slope_ == without.calibration_slope_
+    np.testing.assert_array_equal(with_gaps.predict_relevance(X), without.predict_relevance(X))
