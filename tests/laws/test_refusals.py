@@ -4,7 +4,9 @@ Most of these lines are out of reach of a user who begins at the public function
 forged, or a developer made a wrong value. Each is reached here, and says which rule was broken.
 """
 
+import json
 import warnings
+import zipfile
 from functools import partial
 
 import numpy as np
@@ -15,10 +17,11 @@ from drawn_forests import one_leaf
 from noting_rankers import DATA, FITS, Weigher
 from sklearn.linear_model import LinearRegression
 
-from treerank import TreeDirectRanker, checkpointing, compare, make_objective
+from treerank import TreeDirectRanker, checkpointing, compare, compare_scores, make_objective
 from treerank.datasets import RankingData
 from treerank.documents.columns import Columns, check_columns
 from treerank.documents.date_texts import checked_times
+from treerank.documents.embeddings import _is_entry
 from treerank.documents.features import check_features, check_fitted, check_matrix
 from treerank.documents.gains import check_gain
 from treerank.documents.ids import text_ids
@@ -27,11 +30,15 @@ from treerank.documents.queries import QueryGroups
 from treerank.documents.ranking_data import checked_comments
 from treerank.documents.rows import Rows
 from treerank.documents.training_queries import TrainingQueries
+from treerank.documents.training_set import _sums_over_pairs, training_set
+from treerank.evaluation.engine_rankers import _category
+from treerank.evaluation.fitted_rankers import is_fitted
 from treerank.evaluation.labels import _shares
 from treerank.files.archive import read_archive, write_archive
 from treerank.files.scratch import scratch_array
 from treerank.files.states import check_state, history
 from treerank.objectives.base import NoDocuments, Objective
+from treerank.objectives.pairs.rules import GivenPairs
 from treerank.rankers import ColumnRanker, ForestRanker, NestedRanker, StreamingRanker, calibration
 from treerank.rankers.calibration import _log_loss, scale_of
 from treerank.rankers.click_training import check_saved_propensities
@@ -413,3 +420,96 @@ def test_calibration_leaves_out_the_unjudged():
     without = ColumnRanker(0).fit(X, y, qid).calibrate(X[judged], y[judged], qid[judged])
     assert with_gaps.calibration_slope_ == without.calibration_slope_
     np.testing.assert_array_equal(with_gaps.predict_relevance(X), without.predict_relevance(X))
+
+
+@pytest.mark.parametrize(
+    ("value", "is_code", "expected"),
+    [
+        (np.nan, True, -1),
+        (np.nan, False, "nan"),
+        (None, False, "nan"),
+        (2.0, True, 2),
+        (np.float32(2), False, 2),
+        (2.5, False, "2.5"),
+        ("red", False, "red"),
+    ],
+)
+def test_a_category_is_a_whole_number_or_text_for_catboost(value, is_code, expected):
+    assert _category(value, is_code) == expected
+    assert type(_category(value, is_code)) is type(expected)
+
+
+@pytest.mark.parametrize(
+    ("name", "base", "expected"),
+    [
+        ("title_0", "title", True),
+        ("title_12", "title", True),
+        ("title_01", "title", False),
+        ("title_", "title", False),
+        ("title_x", "title", False),
+        ("title_\u0661", "title", False),
+        ("title", "title", False),
+        ("other_0", "title", False),
+        (0, "title", False),
+        ("title_0", 0, False),
+    ],
+)
+def test_an_entry_of_an_embedding_is_named_by_its_number(name, base, expected):
+    assert _is_entry(name, base) is expected
+
+
+class OfAnotherPackage:
+    """A ranker that knows nothing of scikit-learn."""
+
+    def __init__(self, **attributes):
+        vars(self).update(attributes)
+
+    def fit(self, X, y):
+        return self
+
+    def predict(self, X):
+        return X[:, 0]
+
+
+@pytest.mark.parametrize(
+    ("attributes", "expected"),
+    [({"coef_": 1}, True), ({"_coef_": 1}, False), ({"coef": 1}, False), ({}, False)],
+)
+def test_a_fitted_attribute_ends_in_an_underscore_and_does_not_begin_with_one(attributes, expected):
+    assert is_fitted(OfAnotherPackage(**attributes)) is expected
+
+
+def test_a_chart_of_what_cannot_be_tested_has_differences_without_intervals():
+    scores = {"a": [3.0, 0, 2, 1], "b": [0.0, 3, 1, 2]}
+    result = compare_scores(scores, [1, 0, 1, 0], [1] * 4, metrics=["map"])
+    chart = result.chart()
+    assert chart.estimates == pytest.approx([(1 / 3 + 2 / 4) / 2 - 1])
+    assert np.isnan([chart.low, chart.high]).all()
+    assert (chart.names, chart.x) == (("b",), "map minus that of a")
+
+
+def test_a_file_says_that_its_format_is_the_first(tmp_path):
+    write_archive(tmp_path / "m.treerank", {})
+    with zipfile.ZipFile(tmp_path / "m.treerank") as file:
+        manifest = json.loads(file.read("treerank.json"))
+    assert (manifest["format"], manifest["format_version"]) == ("treerank model", 1)
+
+
+def test_pairs_tell_equal_rows_apart_by_what_they_win_and_lose():
+    # Rows 0 and 1 are equal; the first has won against row 2, the second has lost to it.
+    X, y, qid = np.array([[1.0], [1.0], [0.0], [0.5]]), np.zeros(4), np.zeros(4)
+    pairs = np.array([[0, 2, 2.0, 0.75], [2, 1, 1.0, 1.0], [3, 2, 0.5, 0.5]])
+    given = GivenPairs.from_table(pairs, QueryGroups.from_qid(qid))
+    data = training_set(Rows(X), y, qid, pairs=given)
+    won, lost = _sums_over_pairs(data)
+    expected = {"won": np.zeros(4), "lost": np.zeros(4)}
+    for i, j, weight, target in zip(
+        data.pairs.i, data.pairs.j, data.pairs.weight, data.pairs.target, strict=True
+    ):
+        expected["won"][i] += weight * target
+        expected["won"][j] += weight * (1 - target)
+        expected["lost"][i] += weight * (1 - target)
+        expected["lost"][j] += weight * target
+    np.testing.assert_allclose(won, expected["won"])
+    np.testing.assert_allclose(lost, expected["lost"])
+    assert won.sum() == lost.sum() == 3.5
