@@ -209,7 +209,7 @@ def package_page(package):
     own = [path for path in paths if path.rpartition(".")[0] == package]
     places = "".join(f"   /generated/names/{path}\n" for path in own)
     contents = f"\n.. toctree::\n   :hidden:\n\n{places}" if own else ""
-    module = f".. automodule:: {package}\n   :no-index:\n"
+    module = f".. automodule:: {package}\n"
     return "\n".join([titled(package), module, *lines, contents])
 
 

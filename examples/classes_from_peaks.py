@@ -2,10 +2,10 @@
 Classes from peaks
 ==================
 
-A ranker that learned the order of classes sorts the documents of a class next to each other, and
-few documents lie between two classes. So r(a, b) of neighbors in the sorted list peaks at the
-boundaries, and documents can be classified without labels. This is Figure 6 of the DirectRanker
-paper.
+A ranker that has learned the order of several classes puts the documents of a class next to each
+other, with few documents between two classes. So r(a, b) of neighbors in the sorted list has peaks
+at the boundaries, by which documents can be classified without labels. This is Figure 6 of the
+DirectRanker paper.
 """
 
 # %%
@@ -40,7 +40,7 @@ ranker.fit(X, y, one_list)
 # %%
 # Peaks of r
 # ----------
-# ``boundaries`` sorts the test documents by their scores and looks for peaks. It sees no labels.
+# ``boundaries`` sorts the test documents by their scores and looks for peaks, without any labels.
 # The peaks are where the classes, drawn below, change.
 
 
@@ -67,7 +67,7 @@ assert n_found >= 3
 # %%
 # The classifier that follows
 # ---------------------------
-# The thresholds between the scores classify any document. Most are in their own class:
+# The thresholds between the scores classify any document. Most documents are classified correctly:
 
 X_new, y_new = drawn(1_000)
 accuracy = np.mean(found.predict(X_new) == y_new)
@@ -75,7 +75,7 @@ print(f"thresholds {found.thresholds.round(2)}: {accuracy:.2f} are right, 0.20 b
 assert accuracy > 0.5
 
 # %%
-# Without the number of classes, every peak counts that is too high to be due to chance.
+# If you do not pass the number of classes, every peak that is too high to be due to chance counts.
 
 print(boundaries(ranker, X_test).positions)
 
@@ -83,9 +83,9 @@ print(boundaries(ranker, X_test).positions)
 # Classes that were merged in training
 # ------------------------------------
 # The paper merges labels into two, and finds that the peaks still separate the unmerged classes
-# "relatively well". On these data, little of that is left: the boundary between the merged classes
-# is clear, but inside them the classes found agree with the true ones hardly better than by chance,
-# which is a Rand index of 0.
+# "relatively well". On these data, this is hardly the case: the boundary between the merged classes
+# is clear, but inside them, the classes that are found agree with the true ones hardly better than
+# by chance, which is a Rand index of 0.
 
 ranker.fit(X, y >= 3, one_list)
 found = boundaries(ranker, X_test, n_classes=5)
@@ -100,10 +100,10 @@ assert merged > 0.5
 # %%
 # In the benchmark of this figure (``benchmarks/paper/figure6.py``: ten draws of such data, with
 # 20,000 training documents each), 38 of 40 boundaries are found after training on all classes, and
-# 18 of 40 after training on merged ones, where random cuts find 12. The mean Rand index inside the
-# merged classes is 0.001 and 0.030.
+# 18 of 40 after training on merged classes, where random cuts would find 12. The mean Rand index
+# inside the merged classes is 0.001 and 0.030.
 #
 # Judged web documents have weaker boundaries. If the two relevant grades of MQ2008 are merged in
-# training, the better of two such documents is first in 62 % of the pairs of a test query, where
-# chance gives 50 %. For the two lower grades of ClueWeb09 it is 62 % too, and for its upper grades
-# 33 %, below chance, in the 18 test queries that have both.
+# training, the better of two such documents is ranked first in 62 % of the pairs of a test query
+# (50 % would be chance). For the two lower grades of ClueWeb09, it is also 62 %, and for its upper
+# grades 33 %, which is below chance, in the 18 test queries that have both.

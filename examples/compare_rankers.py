@@ -8,8 +8,8 @@ Fit several rankers on the same splits, and test which differences are significa
 # %%
 # Rankers
 # -------
-# Two rankers of treerank and two regressors of scikit-learn, which ignore queries. Every estimator
-# with ``fit`` and ``predict`` can be compared.
+# This example compares two of treerank's rankers and two of scikit-learn's regressors, which ignore
+# queries. You can compare any estimators with ``fit`` and ``predict``.
 
 from sklearn.linear_model import Ridge
 from sklearn.tree import DecisionTreeRegressor
@@ -26,9 +26,9 @@ rankers = {
 # %%
 # Fits
 # ----
-# All rankers are fitted on the same splits. ``grid`` lists parameters to choose from, on each
-# training set, split by query. With ``store="some folder"`` finished fits are kept, and a run that
-# was interrupted continues there.
+# All rankers are fitted on the same splits. ``grid`` lists hyperparameters to choose from, which is
+# done on each training set, split by query. With ``store="some folder"``, finished fits are kept,
+# so that an interrupted run can resume.
 
 comparison = compare(
     rankers,
@@ -58,14 +58,14 @@ comparison.plot(metric="ndcg@10", reference="default")
 # %%
 # A test over queries
 # -------------------
-# Fisher's randomization test compares the values of single queries instead.
+# Fisher's randomization test compares the values query by query instead.
 
 print(comparison.test("ndcg@10", "default", "linear", test="randomization"))
 
 # %%
 # All values
 # ----------
-# Columns hold each value by ranker, split, query and metric, for a data frame of any kind.
+# ``values`` holds all values by ranker, split, query and metric, as columns for a data frame.
 
 import pyarrow as pa
 

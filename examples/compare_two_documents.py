@@ -2,15 +2,15 @@
 Comparing two documents
 =======================
 
-A ranker compares two documents: r(a, b) is positive if document a is better than b. For all trees,
-r is antisymmetric and transitive, so it can sort.
+A ranker compares two documents: r(a, b) is positive if document a is better than b. Whatever the
+trees are, r is antisymmetric and transitive, so documents can be sorted by it.
 """
 
 # %%
 # Fit
 # ---
-# ``eval_set`` holds queries that the trees are not grown on. The metric on them stops the training
-# early, and probabilities of pairs are calibrated on them.
+# ``eval_set`` contains queries that are not used to grow the trees. They are used for early
+# stopping and to calibrate the pair probabilities.
 
 import numpy as np
 
@@ -34,7 +34,7 @@ ax.axvline(ranker.best_iteration_, color="gray", linestyle=":")
 # %%
 # Compare
 # -------
-# ``compare`` takes one document and another, or one document and many.
+# ``compare`` compares one document with another, or one document with many.
 
 best, worst = ranker.top_k(X[test], qid[test], k=30)[[0, -1]]
 a, b = X[test][[best]], X[test][[worst]]
@@ -47,8 +47,8 @@ print(f"a beats {np.mean(others > 0):.0%} of the documents")
 # %%
 # Why
 # ---
-# What each feature adds to the difference of the two scores, exactly. The bars of the waterfall end
-# at the difference.
+# The explanation says exactly how much each feature contributes to the difference between the two
+# scores. The bars of the waterfall plot end at the difference.
 
 parts = ranker.explain(a, b)
 print(parts)
@@ -57,7 +57,8 @@ parts.plot(most=8)
 # %%
 # Probability
 # -----------
-# The probability that a is the more relevant one. The two directions always sum to 1.
+# This is the probability that a is more relevant than b. The probabilities of the two directions
+# sum to 1.
 
 pairs = [
     (i, j)
@@ -78,8 +79,8 @@ for low, high in [(0.5, 0.6), (0.6, 0.7), (0.7, 1.0)]:
 np.testing.assert_allclose(probability + reverse, 1)
 
 # %%
-# The reliability diagram compares predicted probabilities with the share of pairs that are in this
-# order. On the diagonal, both are equal.
+# The reliability diagram compares the predicted probabilities with the shares of pairs that are
+# really in this order. On the diagonal, both are equal.
 
 from treerank.inspection import calibration_curve
 

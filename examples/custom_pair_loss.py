@@ -3,7 +3,8 @@ A pair loss of your own
 =======================
 
 A pair loss is a function of the margin: the score of the more relevant document of a pair minus the
-score of the other. Every function compiled by numba can be used, with any weight, pairs and trees.
+score of the other. You can use any function that numba can compile, and combine it with any weight,
+pairs and trees.
 """
 
 # sphinx_gallery_thumbnail_path = "generated/diagrams/pair.svg"
@@ -12,8 +13,9 @@ score of the other. Every function compiled by numba can be used, with any weigh
 # The loss
 # --------
 # Huber's hinge is a smooth form of the hinge: zero above 1, a parabola between 0 and 1, a line
-# below. The function returns value, gradient and curvature with respect to the margin. The line has
-# curvature 0, with which no tree can be grown; so we return that of a parabola above the line.
+# below. The function returns the value, and the first and second derivatives with respect to the
+# margin. On the line, the second derivative is 0, with which no tree can be grown, so we return
+# that of a parabola above the line.
 
 from numba import njit
 

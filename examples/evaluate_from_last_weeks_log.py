@@ -2,7 +2,8 @@
 Is the new ranker better, from last week's log?
 ===============================================
 
-An answer before any user sees the new ranker, and when not to trust it.
+This example answers the question before any user sees the new ranker, and shows when not to trust
+the answer.
 """
 
 # %%
@@ -34,8 +35,8 @@ log = ClickLog.from_table(table)
 print(log)
 
 # %%
-# The new ranker was learned from labels of other queries. It scores every document that it may
-# show: those of the log's queries, whether the log shows them or not.
+# The new ranker was learned from labels of other queries. It scores every document that it might
+# show for the queries of the log, whether or not the log contains the document.
 
 ranker = TreeDirectRanker(random_state=0).fit(X[train], y[train], qid[train])
 candidates = Items(qid[live], live)
@@ -52,12 +53,13 @@ better = found.estimates["self_normalized"].low > 0
 print("better:", better)
 
 # %%
-# The same as a plot: intervals that include 0 would be gray.
+# The plot shows the same; an interval that includes 0 would be gray.
 
 found.plot()
 
 # %%
-# It agrees with what users would do with the new ranker, which only a simulation knows.
+# The estimate agrees with what users would do with the new ranker, which is known only because this
+# is a simulation.
 
 same = {"n_sessions": 2000, "exploration": 0.0, "random_state": 1}
 clicks = [

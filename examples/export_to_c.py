@@ -2,8 +2,8 @@
 Scoring in C
 ============
 
-A ranker with trees becomes one C file without dependencies. Its scores are those of Python, bit for
-bit.
+A ranker of trees becomes one C file without dependencies, whose scores equal those in Python, bit
+for bit.
 """
 
 # sphinx_gallery_thumbnail_path = "generated/diagrams/export.svg"

@@ -2,8 +2,8 @@
 A ranking expression for Vespa
 ==============================
 
-Vespa evaluates expressions of rank features. The best ranker, a linear model and trees, becomes
-one of them.
+Vespa evaluates expressions of rank features. A ranker that consists of a linear model and trees
+becomes such an expression.
 """
 
 # sphinx_gallery_thumbnail_path = "generated/diagrams/export.svg"
@@ -11,8 +11,9 @@ one of them.
 # %%
 # Export with a check
 # -------------------
-# Columns have the names of rank features, or of functions of the rank profile. Vespa keeps leaves
-# as floats, so the documents of ``check`` are scored as Vespa scores them.
+# The columns have the names of rank features, or of functions in the rank profile. Vespa stores the
+# values of leaves in single precision, so the documents in ``check`` are scored as Vespa scores
+# them.
 
 import tempfile
 from pathlib import Path
@@ -38,7 +39,7 @@ assert report.n_changed_pairs == 0
 # %%
 # The rank profile
 # ----------------
-# The file goes into the folder ``schemas`` of the application, and the profile names it.
+# Put the file into the folder ``schemas`` of the application, and name it in the rank profile.
 
 profile = """
 rank-profile treerank {

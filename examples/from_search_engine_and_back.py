@@ -5,8 +5,8 @@ From the search engine and back
 The full cycle of a ranker in a shop: log features in the search engine, judge, train, upload, learn
 from clicks, compare with users, refresh.
 
-Here SQLite's full-text search stands for the search engine, with its answers in the form of the
-learning-to-rank plugin of OpenSearch and Elasticsearch.
+Here, SQLite's full-text search plays the role of the search engine. Its responses have the form of
+those of the learning-to-rank plugin of OpenSearch and Elasticsearch.
 """
 
 # sphinx_gallery_thumbnail_path = "generated/diagrams/from-log-to-model.svg"
@@ -48,7 +48,7 @@ _ = engine.executemany("INSERT INTO shop VALUES (?, ?, ?)", rows)
 
 # %%
 # A search returns the top 30 by BM25, each with its features in ``_ltrlog``. A feature has no value
-# there if its query does not match.
+# if its query does not match the document.
 
 
 def search(query):
@@ -75,8 +75,8 @@ print(json.dumps(answers[queries[0]]["hits"]["hits"][0]))
 # %%
 # Judgments and features
 # ----------------------
-# Judges have graded the first 100 queries in a CSV file. ``read_feature_log`` joins both, and
-# reports what is in only one of them.
+# Judges have graded the first 100 queries in a CSV file. ``read_feature_log`` joins the log and the
+# judgments, and reports what is in only one of them.
 
 
 def wanted(query, product, sold=0.4):
@@ -104,7 +104,7 @@ print(log.X.column_names, len(log.y), "documents; not judged:", log.unjoined()["
 # Learn, and upload
 # -----------------
 # The file is the request that creates the model, and ``write_feature_set`` drafts the feature set
-# that it needs. The export has scored the documents of ``check`` as the plugin would.
+# that the model needs. The export has scored the documents in ``check`` as the plugin would.
 
 ranker = TreeDirectRanker(random_state=0).fit(*log)
 report = export(ranker, folder / "shop.json", format="opensearch", check=log.X, name="shop")
@@ -112,8 +112,8 @@ write_feature_set(ranker, folder / "features.json", format="opensearch", name="s
 print(report)
 
 # %%
-# For each document, the plugin evaluates the trees of this file, and so does this function. It
-# orders all lists as the ranker does.
+# For each document, the plugin evaluates the trees in this file. The following function does the
+# same, and orders all lists as the ranker does.
 
 
 def plugin_score(features):
@@ -154,7 +154,7 @@ for query in judged:
 # Learn from its users
 # --------------------
 # The new order is live for all queries, and users click: they look at position k with probability
-# 1/k. A ranker learns from their clicks, read from the table of a log.
+# 1/k. A second ranker learns from their clicks, which are read from the table of a log.
 
 live = read_feature_log(answers, features=ranker.feature_names_in_)
 truth = np.array([grades(query)[each] for query, each in zip(live.qid, live.doc_ids, strict=True)])

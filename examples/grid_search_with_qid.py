@@ -2,8 +2,9 @@
 Grid search with queries
 ========================
 
-scikit-learn's searches shuffle and split rows. ``qid`` has one entry per row, so it is split in the
-same way and passed to the splitter, which keeps queries whole, to ``fit`` and to ``score``.
+scikit-learn's searches shuffle and split rows. Since ``qid`` has one entry per row, it is split in
+the same way, and it is passed to ``fit``, to ``score`` and to the splitter, which keeps queries
+whole.
 """
 
 # %%
@@ -44,7 +45,7 @@ plt.tight_layout()
 # %%
 # Pipelines and other metrics
 # ---------------------------
-# A pipeline passes ``qid`` on. ``RankingScorer`` makes a scorer of any metric.
+# A pipeline passes ``qid`` on. ``RankingScorer`` turns any metric into a scorer.
 
 pipeline = make_pipeline(QuantileTransformer(n_quantiles=50), search.best_estimator_)
 with sklearn.config_context(enable_metadata_routing=True):

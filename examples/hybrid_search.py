@@ -60,8 +60,8 @@ def by_vectors(vector):
 
 
 # %%
-# Each search queries both. The cross-encoder scores the candidates of both. It returns logits,
-# which become probabilities, because scores of search engines cannot be negative.
+# Each search queries both of them. The cross-encoder scores the candidates of both. It returns
+# logits, which become probabilities, because scores of search engines cannot be negative.
 
 runs, judgments = {"bm25": {}, "dense": {}, "cross": {}}, {}
 for number in range(300):
@@ -83,8 +83,8 @@ for number in range(300):
 # %%
 # Which fusion ranks best?
 # ------------------------
-# The table of candidates has each score raw, normalized and as a reciprocal rank. A single column
-# is a baseline.
+# The table of candidates contains each score in three forms: raw, normalized, and as a reciprocal
+# rank. Single columns serve as baselines.
 
 data = read_runs(runs, judgments)
 print(data, data.X.column_names)
@@ -102,9 +102,9 @@ print(comparison.difference("ndcg@10", "trees and linear model", "reciprocal ran
 # Weights for the search engine
 # -----------------------------
 # OpenSearch adds up weighted min-max scores. A linear model of the columns as OpenSearch computes
-# them learns the weights, none of which may be negative. A cross-encoder is no query that
-# OpenSearch could weigh, so its scores stay out. The export emulates the hybrid query for the
-# candidates of each search.
+# them learns the weights, none of which may be negative. OpenSearch cannot weight a cross-encoder
+# like a query, so its scores are left out. The export emulates the hybrid query for the candidates
+# of each search.
 
 folder = Path(tempfile.mkdtemp())
 queries = {name: runs[name] for name in ("bm25", "dense")}

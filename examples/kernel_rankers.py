@@ -10,7 +10,7 @@ compares with becomes a pipeline of scikit-learn.
 # %%
 # Data that no linear model ranks
 # -------------------------------
-# The nearer a document is to the center of its query's features, the better it is.
+# The closer a document is to the center of its query's features, the better it is.
 
 import numpy as np
 from scipy.optimize import minimize
@@ -41,7 +41,7 @@ def quality(scores):
 #
 # .. math:: F = \sum_{i,j} C(P_{ij}, \bar P_{ij}) + \lambda \|f\|^2
 #
-# Whatever minimizes it has the form of equation 18, a sum over the training documents:
+# Its minimum has the form of equation 18, a sum over the training documents:
 #
 # .. math:: f(x) = \sum_i \alpha_i k(x, x_i)
 #
@@ -101,9 +101,9 @@ print(kernel.explain(a, b))
 # %%
 # Kernel PRank
 # ------------
-# PRank adds documents to its weights, so over a kernel map it is a sum of kernels, too: of all
-# training documents, or, quicker, of some. PRank scales the columns of the map, as it scales
-# features.
+# PRank adds documents to its weights, so on a kernel map, it is also a sum of kernels: of all
+# training documents or, which is faster, of some of them. PRank scales the columns of the map, as
+# it scales features.
 
 for n_components in (600, 50):
     kernel_map = Nystroem(gamma=0.2, n_components=n_components, random_state=0)

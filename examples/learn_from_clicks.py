@@ -2,7 +2,8 @@
 Learn from clicks
 =================
 
-From the log of an old ranker to a better one, without a single label.
+This example leads from the log of an old ranker to a better ranker, without a single relevance
+label.
 """
 
 # %%
@@ -22,15 +23,15 @@ print(log)
 
 # %%
 # Every ranker learns from clicks, given the positions at which documents were shown. It estimates
-# how likely each position is examined, then how relevant each document is, and learns from that.
-# ``ClickLog.from_table`` reads a log of your own.
+# first how likely users are to examine each position, then how relevant each document is, and
+# learns from the estimates. ``ClickLog.from_table`` reads a log of your own.
 
 data = count_data(log, (X[train], qid[train], document[: len(train)]))
 ranker = TreeDirectRanker(random_state=0).fit(data)
 print("propensities:", ranker.propensities_.round(2))
 
 # %%
-# The truth is 1/k, as the clicks were simulated.
+# The true propensities are 1/k, since this is how the clicks were simulated.
 
 position = np.arange(1, len(ranker.propensities_) + 1)
 ax = ranker.propensities_.plot()

@@ -2,9 +2,9 @@
 Our objectives in plain LightGBM and XGBoost
 ============================================
 
-An objective turns scores into gradient and hessian, one entry per row. ``lightgbm.train`` and
-``xgboost.train`` expect just that of a custom objective. Rows may come in any order, and group
-sizes are not needed.
+An objective maps scores to a gradient and a hessian, with one entry per row. This is what
+``lightgbm.train`` and ``xgboost.train`` expect from a custom objective. Rows may come in any order,
+and group sizes are not needed.
 """
 
 # sphinx_gallery_thumbnail_path = "generated/diagrams/boosting.svg"
@@ -12,8 +12,9 @@ sizes are not needed.
 # %%
 # Data, objective, metric
 # -----------------------
-# The rows are shuffled: documents of one query need not stand together. The metric is treerank's,
-# too. It holds the labels and queries of the validation set, and serves for early stopping.
+# The rows are shuffled, since the documents of a query need not be adjacent. The metric is also
+# treerank's. It contains the labels and queries of the validation set, and is used for early
+# stopping.
 
 import lightgbm as lgb
 import numpy as np
@@ -83,9 +84,9 @@ print(f"XGBoost: MAP {with_xgboost:.3f} after {booster.num_boosted_rounds()} tre
 # %%
 # Several outputs
 # ---------------
-# A model may have an output for each of several labels, and each output an objective of its own.
-# Here the second label is whether a document is good enough. The outputs share the splits of
-# their trees. Gradient and hessian are columns, one for each output.
+# A model may have an output for each of several labels, with a separate objective for each output.
+# Here, the second label says whether a document is good enough. The outputs share the splits of the
+# trees. The gradient and the hessian have a column for each output.
 
 labels = {"grade": y, "good": (y >= 2).astype(float)}
 objectives = [make_objective(each[train], qid[train]) for each in labels.values()]

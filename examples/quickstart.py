@@ -8,9 +8,10 @@ Learn to rank the pages of a web search, and measure the result.
 # %%
 # Data
 # ----
-# Every row is a document. ``qid`` says which query it belongs to: any type, in any order. The
-# labels say how relevant a document is to its query, from 0 to 4. Here the data are synthetic;
-# ``treerank.read_letor`` reads files in LETOR format, and data frames can be passed as they are.
+# Every row is a document. ``qid`` says which query it belongs to; it may be of any type and in any
+# order. The labels say how relevant a document is to its query, from 0 to 4. Here, the data are
+# synthetic; ``treerank.read_letor`` reads files in LETOR format, and you can pass data frames
+# directly.
 
 import numpy as np
 
@@ -24,7 +25,7 @@ print(f"{len(train)} documents for training, {len(test)} documents of other quer
 # Fit
 # ---
 # By default, LightGBM's trees minimize a logistic loss over pairs of documents. The weight of a
-# pair is the change of NDCG if its two documents swapped places.
+# pair is the change in NDCG if its two documents swapped places.
 
 ranker = TreeDirectRanker(random_state=0).fit(X[train], y[train], qid[train])
 
@@ -43,7 +44,7 @@ print(f"labels of the top 3 of query {query}:", y[test][top][qid[test][top] == q
 # %%
 # Measure
 # -------
-# ``score`` returns the mean ``NDCG@10`` over queries. To compare: the one of a random order.
+# ``score`` returns the mean ``NDCG@10`` over queries. Compare it with that of a random order.
 
 ndcg = NDCG(k=10)
 found = ranker.score(X[test], y[test], qid[test])
@@ -51,7 +52,8 @@ by_chance = ndcg(y[test], np.zeros(len(test)), qid[test])  # equal scores: the m
 print(f"NDCG@10 {found:.3f}; of a random order {by_chance:.3f}")
 
 # %%
-# How far down is the order good? NDCG@k by k, beside one feature alone.
+# How good is the order further down? This plot shows NDCG@k for each k, for the ranker and for a
+# single feature.
 
 import matplotlib.pyplot as plt
 

@@ -39,8 +39,9 @@ items = pd.DataFrame({"item": range(n_items), "kind": kind, "price": price})
 # %%
 # Candidates of two retrievers
 # ----------------------------
-# The best sellers of the last two weeks, and items bought by other users who bought the same
-# items as this user. If one of the two did not find an item, its score there is missing.
+# One retriever returns the best sellers of the last two weeks, the other returns items bought by
+# users who bought the same items as this user. If a retriever did not find an item, the item has no
+# score from it.
 
 
 def candidates(past, users):
@@ -61,10 +62,10 @@ def candidates(past, users):
 # %%
 # Features of the past only
 # -------------------------
-# ``table(week)`` is computed as on the morning of that week: candidates and features come from
-# ``past`` alone, and the week itself provides only the labels. Every candidate that was not
-# bought is a negative. Every column that is left is a feature, except for the label and the columns
-# of the query, so the ids of items become the index: as a column, they would be a feature, too.
+# ``table(week)`` is computed as it would be on the first morning of that week: candidates and
+# features come from ``past`` alone, and the week itself provides only the labels. Every candidate
+# that was not bought is a negative. All columns except the label and those of the query are
+# features. So the ids of items become the index; as a column, they would be a feature, too.
 
 
 def table(week, history=None, users=None):
@@ -96,8 +97,8 @@ ranker.fit(train, "bought", query, eval_set=(valid, "bought", query))
 # Metrics of all purchases
 # ------------------------
 # ``recall@10`` divides by the number of purchases among the candidates, and leaves out users for
-# whom none was retrieved, and so does NDCG. ``n_relevant`` counts all purchases, and an item that a
-# user buys twice in a week once.
+# whom no purchase was retrieved. So does NDCG. ``n_relevant`` counts all purchases, but counts an
+# item that a user buys twice in a week only once.
 #
 # A user who buys in both test weeks is two queries, which are correlated, so ``clusters`` names the
 # user: intervals and tests then take whole users.
@@ -140,9 +141,9 @@ assert promised > best + 0.05 > served
 # %%
 # Ten items for one user next week
 # --------------------------------
-# ``users`` names whom to recommend to in a week of which nothing is known yet. The labels of that
-# table are all 0 and mean nothing, so they are dropped. The rows are one query, so ``top_k`` needs
-# no ``qid``; its result is row numbers, best first.
+# ``users`` names the users who get recommendations for a week of which nothing is known yet. The
+# labels in that table are all 0 and mean nothing, so they are dropped. The rows belong to one
+# query, so ``top_k`` needs no ``qid``; it returns row numbers, best first.
 
 next_week = table(n_weeks, users=["user 7"]).drop(columns=["user", "week", "bought"])
 top = ranker.top_k(next_week, k=10)

@@ -342,6 +342,11 @@ def as_numbers(name: str, values: Any) -> np.ndarray:
     TypeError: y must be numbers; got text; the order is X, y, qid. np.asarray(y, float) reads ...
     """
     refuse_masked(name, values)
+    if isinstance(values, str):
+        raise TypeError(
+            f"{name} must be numbers, one per row; got {values!r}. Pass the values of a column, as "
+            f"in {name}=table[{values!r}], and leave the column out of X."
+        )
     text = ""
     try:
         array = np.asarray(values)

@@ -193,9 +193,9 @@ def passages(rows):
     default = (
         f"On {len(PUBLIC)} public data sets with {FEW[0]} to {FEW[-1]} judged queries, the default "
         f"gains on average {gain_of(DEFAULT)} over trees of one loss, and a fit takes "
-        f"{times_of(DEFAULT)}. It is significantly behind the linear model in {behind(LINEAR)} of "
-        f"the {len(cells)} cells (a data set with a number of queries), and significantly behind "
-        f"`LGBMRanker()` in {behind(PEER)} of them. On average, its NDCG@10 is "
+        f"{times_of(DEFAULT)}. Of the {len(cells)} combinations of a data set with a number of "
+        f"queries, it is significantly worse than the linear model in {behind(LINEAR)}, and "
+        f"significantly worse than `LGBMRanker()` in {behind(PEER)}. On average, its NDCG@10 is "
         f"{ndcg(pooled(public[DEFAULT, LINEAR])[0])} higher than that of the linear model and "
         f"{ndcg(pooled(public[DEFAULT, PEER])[0])} higher than that of `LGBMRanker()` "
         "([evidence](../evidence.md))."

@@ -21,6 +21,18 @@ TITLE = "Does refresh accept a model that is worse?"
 IS_TIMING = False
 KINDS = ("scaled features", "lost features", "turned labels", "labels drawn anew")
 
+#: Names of the page for those of the rows.
+SHOWN = {
+    "scaled features": "scaled features",
+    "lost features": "lost features",
+    "turned labels": "reversed labels",
+    "labels drawn anew": "shuffled labels",
+    "shipped": "accepted",
+    "shipped, worse": "accepted, worse",
+    "not shipped, worse": "refused, worse",
+    "not shipped, better": "refused, better",
+}
+
 
 def drifted(X, y, kind, share, rng):
     """Return documents and labels after a drift."""
@@ -85,19 +97,25 @@ def section(rows):
     parts = []
     for n_new in dict.fromkeys(c["new queries"] for c, _ in cells):
         own = [v for c, v in cells if c["new queries"] == n_new]
-        worse, shipped = (sum(v[k] for v in own) for k in ("shipped, worse", "shipped"))
-        parts.append(f"{worse} of {shipped} shipped models ({n_new} new queries)")
-    answer = (
-        f"Significantly worse on other queries: {' and '.join(parts)}. "
-        "By chance, 2.5 % of equally good models would be."
-    )
+        worse, accepted = (sum(v[k] for v in own) for k in ("shipped, worse", "shipped"))
+        parts.append(
+            f"Of {accepted} models that `refresh` accepts with {n_new} new queries, {worse} "
+            f"{'is' if worse == 1 else 'are'} significantly worse on other queries."
+        )
+    answer = f"{' '.join(parts)} By chance, 2.5 % of equally good models would be."
     groups = {
-        f"{c['drift']}, {c['new queries']}": {
-            k: (v[k], None, None) for k in ("shipped", "shipped, worse")
+        f"{SHOWN[c['drift']]}, {c['new queries']}": {
+            SHOWN[k]: (v[k], None, None) for k in ("shipped", "shipped, worse")
         }
         for c, v in cells
     }
-    chart = intervals(answer, groups, "models of about 50 drifts")
+    chart = intervals(answer, groups, "models of 50 drifts")
     names = list(cells[0][1])
-    body = [[c["drift"], c["new queries"], *(v[name] for name in names)] for c, v in cells]
-    return Section(answer, [chart], [("Drifts", table(["drift", "new queries", *names], body))])
+    head = ["drift", "new queries", *(SHOWN.get(name, name) for name in names)]
+    body = [[SHOWN[c["drift"]], c["new queries"], *(v[name] for name in names)] for c, v in cells]
+    notes = (
+        "The data are synthetic. In each drift, features of the new queries are scaled or lost, or "
+        'labels are reversed or shuffled, for a random share of features or documents. "Worse" '
+        'and "better" are significant differences from the old model on 200 other queries.'
+    )
+    return Section(answer, [chart], [("Drifts", table(head, body))], notes)

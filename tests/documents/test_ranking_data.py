@@ -8,7 +8,7 @@ import pytest
 from scipy.sparse import csr_matrix
 
 from treerank import TreeDirectRanker, make_web_search, read_csv
-from treerank.datasets import RankingData
+from treerank.datasets import Batches, RankingData
 from treerank.feature_parts import HistogramTrees
 
 X, Y, QID = make_web_search(40, documents_per_query=10, n_features=5, random_state=0)
@@ -217,3 +217,30 @@ def test_parts_of_a_file_are_fitted_and_measured(tmp_path):
 def test_a_printed_value_is_a_line(table):
     expected = f"RankingData({len(Y)} documents, 40 queries, 5 features)"
     assert repr(data_of(table)) == str(data_of(table)) == expected
+
+
+def test_rows_that_are_taken_keep_the_types_of_their_ids():
+    data = RankingData(np.eye(4), np.arange(4.0), ["a", 7, 7, "b"])
+    assert data.take([1, 3]).qid.tolist() == [7, "b"]
+    parts = data.split(valid=1, test=1, random_state=0)
+    assert sorted((qid for part in parts for qid in part.qid.tolist()), key=str) == [7, 7, "a", "b"]
+
+
+def test_batches_may_name_columns():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(60, 2)), columns=["a", "b"])
+    y, user, week = rng.integers(0, 3, 60), np.repeat([1, 2, 3], 20), np.arange(60) // 10
+    named = table.assign(sold=y, user=user, week=week)
+    halves = [named[:30], named[30:]]
+    for batches in (
+        Batches([(half, "sold", ("user", "week")) for half in halves]),
+        Batches([RankingData(half, "sold", ("user", "week")) for half in halves]),
+    ):
+        ranker = TreeDirectRanker(HistogramTrees(2, min_child_samples=1), random_state=0)
+        ranker.fit(batches)
+        qid = list(zip(user, week, strict=True))
+        expected = TreeDirectRanker(HistogramTrees(2, min_child_samples=1), random_state=0)
+        expected.fit(table, y, qid)
+        assert (ranker.predict(table) == expected.predict(table)).all()
+        assert (ranker.predict(batches) == expected.predict(table)).all()
+        assert ranker.score(batches) == expected.score(table, y, qid)

@@ -228,3 +228,11 @@ def test_rows_of_columns_are_taken_by_number():
     series = pd.Series(["a", "b", "c"], index=[2, 0, 1])
     for column in (series, pl.Series(["a", "b", "c"]), pa.chunked_array([["a"], ["b", "c"]])):
         assert list(map(str, taken_rows(column, [2, 0]))) == ["c", "a"]
+
+
+@pytest.mark.parametrize("kind", [list, tuple])
+def test_several_labels_by_name_are_answered_by_what_to_write(kind):
+    table = pd.DataFrame({"a": [1.0, 2.0, 3.0], "b": [0, 1, 0], "c": [1, 0, 0], "q": [1, 1, 1]})
+    advice = r"X.drop\(columns=\['b', 'c'\]\) and y=X\[\['b', 'c'\]\]"
+    with pytest.raises(TypeError, match=advice):
+        TreeDirectRanker("linear").fit(table, kind(["b", "c"]), "q")

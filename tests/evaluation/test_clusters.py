@@ -263,3 +263,23 @@ def test_wrong_clusters_are_refused_before_any_fit(table):
     ):
         with pytest.raises(error, match=message):
             call()
+
+
+@pytest.mark.parametrize(
+    ("n_users", "is_judged", "words"),
+    [
+        (
+            4,
+            True,
+            r"cv must be at most the number of clusters .* 4, .* got 5 folds. Write cv=4, or",
+        ),
+        (4, False, r"cv must be at most the number of clusters .* 4, .* got 5 folds. Write cv=4"),
+        (1, False, r"number of clusters with a judged query, 1, .* got 5 folds. Pass more data"),
+    ],
+)
+def test_more_folds_than_clusters_are_answered_by_the_clusters(table, n_users, is_judged, words):
+    some = table[table.user.isin([f"user {i}" for i in range(n_users)])]
+    if not is_judged:  # in part: other folds are drawn
+        some = pd.concat([some, table[table.user == "user 9"].assign(bought=np.nan)])
+    with pytest.raises(ValueError, match=words):
+        compare(rankers(), (some, "bought", QUERY), clusters="user")

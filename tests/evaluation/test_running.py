@@ -1,4 +1,5 @@
 import re
+import sys
 import warnings
 from datetime import date, timedelta
 
@@ -9,7 +10,7 @@ import pyarrow as pa
 import pytest
 from noting_rankers import DATA, FITS, Weigher, X, lines, qid, y
 from scipy.sparse import csr_matrix
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -35,7 +36,7 @@ from treerank.evaluation import Split
 from treerank.evaluation.fits import check_scores
 from treerank.metrics import AveragePrecision
 from treerank.progress import listening
-from treerank.rankers import ColumnRanker
+from treerank.rankers import ColumnRanker, NestedRanker
 from treerank.rankers.ranker import Ranker
 
 pytestmark = pytest.mark.slow
@@ -553,3 +554,19 @@ def test_splits_take_what_one_data_set_takes(kind):
     if kind not in ("mixed", "text in one set"):
         found = comparison.values["query"].tolist()
         assert sorted(set(found)) == sorted(distinct)
+
+
+@pytest.mark.parametrize("wrap", [clone, NestedRanker])
+def test_a_missing_extra_is_named_before_any_fit(wrap, monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch", None)  # as if it were not installed
+    monkeypatch.delitem(sys.modules, "treerank.feature_parts.networks.mlp", raising=False)
+    FITS.clear()
+    rankers = {"first": Weigher(), "mlp": wrap(TreeDirectRanker("mlp"))}
+    with pytest.raises(ImportError, match=r"MLP needs torch: pip install 'treerank\[torch\]'"):
+        compare(rankers, DATA, cv=2)
+    assert FITS == []
+    candidates = {"nested": {"ranker__feature_part": ["linear", "mlp"]}}
+    rankers = {"first": Weigher(), "nested": NestedRanker(TreeDirectRanker("linear"))}
+    with pytest.raises(ImportError, match=r"MLP needs torch: pip install 'treerank\[torch\]'"):
+        compare(rankers, DATA, cv=2, grid=candidates, inner_cv=2)
+    assert FITS == []

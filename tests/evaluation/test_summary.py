@@ -265,3 +265,13 @@ def test_notes_say_that_intervals_are_not_adjusted_where_arrows_are():
     assert "without an arrow" not in str(compare_scores(two, y, qid, metrics=["ndcg@3"]).summary())
     given = compare_scores(scores, y, qid, metrics=["ndcg@3"]).summary(reference="a")
     assert "of 2 pairs" in str(given)
+
+
+def test_a_note_names_the_rankers_that_cannot_be_tested_against_the_reference():
+    scores = {
+        name: np.arange(4.0)[order] for name, order in (("a", [3, 0, 2, 1]), ("b", [0, 3, 1, 2]))
+    }
+    result = compare_scores(scores | {"c": np.arange(4.0)}, [1, 0, 1, 0], [1] * 4, metrics=["map"])
+    notes = [note for note in result.summary().notes if note.startswith("Not tested by map: ")]
+    reason = "cannot be compared: a and b must have at least two pairs; got 1."
+    assert notes == [f"Not tested by map: {name} and a {reason}" for name in "bc"]

@@ -293,3 +293,19 @@ def test_a_file_is_compressed_up_to_the_size_that_the_reader_takes(tmp_path, mon
             assert {member.compress_type for member in file.infolist()} == {method}
         if most == n_bytes:
             assert not read_archive(tmp_path / "zeros")["a"].any()
+
+
+def test_a_model_holds_a_million_values_and_one_for_each_eight_bytes_of_its_file():
+    most = 1024 * 1024 + 5  # of a file of 40 to 47 bytes
+    for size in (40, 47):
+        archive._check_n_values(b"," * most, size)
+        with pytest.raises(
+            ValueError, match=f"at most {most} values beside arrays; got {most + 1}"
+        ):
+            archive._check_n_values(b"[" + b"," * (most - 1) + b"{", size)
+    archive._check_n_values(b"," * (most + 1), 48)
+
+
+def test_members_are_of_the_first_day_that_a_zip_file_knows(whole):
+    with zipfile.ZipFile(whole) as file:
+        assert {member.date_time for member in file.infolist()} == {(1980, 1, 1, 0, 0, 0)}

@@ -4,19 +4,24 @@ Most of these lines are out of reach of a user who begins at the public function
 forged, or a developer made a wrong value. Each is reached here, and says which rule was broken.
 """
 
+import json
 import warnings
+import zipfile
+from functools import partial
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
 from drawn_forests import one_leaf
+from noting_rankers import DATA, FITS, Weigher
 from sklearn.linear_model import LinearRegression
 
-from treerank import TreeDirectRanker, compare, make_objective
+from treerank import TreeDirectRanker, checkpointing, compare, compare_scores, make_objective
 from treerank.datasets import RankingData
 from treerank.documents.columns import Columns, check_columns
 from treerank.documents.date_texts import checked_times
+from treerank.documents.embeddings import _is_entry
 from treerank.documents.features import check_features, check_fitted, check_matrix
 from treerank.documents.gains import check_gain
 from treerank.documents.ids import text_ids
@@ -24,16 +29,22 @@ from treerank.documents.labels import split_labels, weights_of_labels
 from treerank.documents.queries import QueryGroups
 from treerank.documents.ranking_data import checked_comments
 from treerank.documents.rows import Rows
+from treerank.documents.training_queries import TrainingQueries
+from treerank.documents.training_set import _sums_over_pairs, training_set
+from treerank.evaluation.engine_rankers import _category
+from treerank.evaluation.fitted_rankers import is_fitted
 from treerank.evaluation.labels import _shares
+from treerank.files.archive import read_archive, write_archive
 from treerank.files.scratch import scratch_array
 from treerank.files.states import check_state, history
 from treerank.objectives.base import NoDocuments, Objective
-from treerank.rankers import ColumnRanker, ForestRanker, NestedRanker, StreamingRanker
-from treerank.rankers.calibration import scale_of
+from treerank.objectives.pairs.rules import GivenPairs
+from treerank.rankers import ColumnRanker, ForestRanker, NestedRanker, StreamingRanker, calibration
+from treerank.rankers.calibration import _log_loss, scale_of
 from treerank.rankers.click_training import check_saved_propensities
 from treerank.rankers.nested_ranker import _check_rankers
 from treerank.rankers.ranker import Ranker
-from treerank.rankers.saved_values import saved
+from treerank.rankers.saved_values import _RANDOM_STATE, saved
 from treerank.rankers.scored import Scored
 from treerank.rankers.scoring import Scoring
 
@@ -289,3 +300,216 @@ def test_a_ranker_of_another_package_has_a_thread_in_a_nested_one():
     nested = NestedRanker(Regression(), sizes=(2,)).fit(X, Y, QID)
     assert nested._n_threads == 1
     assert nested._resumes is False
+
+
+@pytest.mark.parametrize(("has_gauss", "is_allowed"), [(0, True), (1, True), (2, False)])
+def test_saved_random_numbers_have_one_in_store_or_none(has_gauss, is_allowed):
+    state = np.random.RandomState(5)
+    state.normal()
+    content = saved({"seed": state})["seed"]["object"][1]
+    check = partial(check_state, content | {"has_gauss": has_gauss}, _RANDOM_STATE)
+    if is_allowed:
+        check()
+    else:
+        with pytest.raises(ValueError, match="has_gauss must be a whole number of at least 0"):
+            check()
+    for pos, allowed in ((624, True), (625, False)):
+        changed = partial(check_state, content | {"pos": pos}, _RANDOM_STATE)
+        if allowed:
+            changed()
+        else:
+            with pytest.raises(ValueError, match="pos must be a whole number"):
+                changed()
+
+
+def test_a_log_loss_of_a_certain_mistake_is_finite():
+    certain = np.array([1.0, 0.0])
+    assert _log_loss(certain, np.array([False, True])) == pytest.approx(
+        -2 * np.log(1e-12), rel=1e-4
+    )
+    assert _log_loss(certain, np.array([True, False])) == pytest.approx(0, abs=1e-11)
+    assert _log_loss(np.array([0.5]), np.array([True])) == pytest.approx(np.log(2))
+
+
+class Address:
+    """An object whose text is its address, and which no file can hold."""
+
+    def __deepcopy__(self, memo):
+        return self
+
+    def __reduce_ex__(self, protocol):
+        raise TypeError("not pickled")
+
+
+def test_what_a_comparison_refuses_it_refuses_before_any_fit(tmp_path):
+    FITS.clear()
+    rankers = {"plain": Weigher(), "other": Weigher(weight=Address())}
+    with pytest.raises(ValueError, match="store must be None for what cannot be told apart"):
+        compare(rankers, DATA, cv=2, store=tmp_path)
+    assert FITS == []
+    several = DATA[0], {"a": DATA[1], "b": DATA[1]}, DATA[2]
+    with pytest.raises(ValueError, match="each label of label_weights must be one of"):
+        compare({"plain": Weigher()}, several, cv=2, label_weights={"c": 1.0})
+    with pytest.raises(ValueError, match="label_weights must not all be 0"):
+        compare({"plain": Weigher()}, several, cv=2, label_weights={"a": 0, "b": 0})
+    assert FITS == []
+
+
+@pytest.mark.parametrize("every", [0, -1, 0.5])
+def test_checkpoints_are_written_every_iteration_or_less_often(every, tmp_path):
+    rule = "every must be a whole number of at least 1; got"
+    with pytest.raises(ValueError, match=rule), checkpointing(tmp_path / "fit", every=every):
+        pass
+    with checkpointing(tmp_path / "fit", every=1):
+        pass
+
+
+def test_a_member_that_is_shorter_than_declared_is_refused(tmp_path):
+    path = tmp_path / "m.treerank"
+    write_archive(path, {"blob": b"abc" * 5})
+    assert read_archive(path) == {"blob": b"abc" * 5}
+    content, name = path.read_bytes(), b"0.bytes"
+    entry = content.rindex(b"PK\x01\x02", 0, content.rindex(name))  # of the list at the end
+    size = int.from_bytes(content[entry + 24 : entry + 28], "little")
+    assert size == 15
+    forged = content[: entry + 24] + (16).to_bytes(4, "little") + content[entry + 28 :]
+    path.write_bytes(forged)
+    with pytest.raises(ValueError, match=r"0\.bytes is shorter than it should be"):
+        read_archive(path)
+
+
+def test_the_isotonic_fit_must_win_by_more_than_a_standard_error(monkeypatch):
+    wins = np.array([1.0, 2.0, 3.0, 4.0, 5.0])
+    error = np.sqrt(5) * np.sqrt(2.5)  # of the sum of five, by the sample's standard deviation
+    scores, won, fold = np.arange(20.0), np.arange(20) % 3 == 0, np.arange(20) % 5
+    for total, is_line in ((error * 1.01, False), (error * 0.99, True)):
+        gains = wins - wins.mean() + total / 5
+        losses = iter(np.column_stack([gains, np.zeros(5)]).ravel())
+        monkeypatch.setattr(calibration, "_log_loss", lambda *_, losses=losses: next(losses))
+        assert calibration._curves(scores, won, fold, scores)[2] is is_line
+
+
+def test_at_most_65536_queries_are_remembered():
+    n = 65537
+    ids = np.arange(n, dtype=np.uint64)[::-1]
+    queries = TrainingQueries(ids, ids, np.ones(n, dtype=np.int32), ids)
+    assert queries.smallest().ids.tolist() == list(range(65536))
+    assert queries.take(ids < 10).smallest().ids.tolist() == list(range(10))
+    half = queries.take(ids < 40000)
+    both = half.and_earlier(queries.take(ids >= 30000))
+    assert both.ids.tolist() == list(range(65536))
+    assert half.and_earlier(half).ids.tolist() == half.smallest().ids.tolist()
+
+
+def test_derivatives_are_those_of_the_first_iteration_by_default():
+    objective = make_objective(Y, QID, weight="ndcg", smoothing=1.0, random_state=0)
+    scores = np.linspace(0, 1, 12)
+    first, later = (objective.derivatives(scores, iteration=n)[0] for n in (0, 1))
+    assert (first != later).any()
+    np.testing.assert_array_equal(objective.derivatives(scores)[0], first)
+    np.testing.assert_allclose(objective(scores)[1], first, rtol=1e-4)
+    assert not np.allclose(first, later, rtol=1e-4)
+
+
+def test_calibration_leaves_out_the_unjudged():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 1))
+    y, qid = (X[:, 0] + rng.logistic(size=200) > 0).astype(float), np.arange(200) // 10
+    gaps, judged = np.where(np.arange(200) % 7 == 0, np.nan, y), np.arange(200) % 7 != 0
+    with_gaps = ColumnRanker(0).fit(X, y, qid).calibrate(X, gaps, qid)
+    without = ColumnRanker(0).fit(X, y, qid).calibrate(X[judged], y[judged], qid[judged])
+    assert with_gaps.calibration_slope_ == without.calibration_slope_
+    np.testing.assert_array_equal(with_gaps.predict_relevance(X), without.predict_relevance(X))
+
+
+@pytest.mark.parametrize(
+    ("value", "is_code", "expected"),
+    [
+        (np.nan, True, -1),
+        (np.nan, False, "nan"),
+        (None, False, "nan"),
+        (2.0, True, 2),
+        (np.float32(2), False, 2),
+        (2.5, False, "2.5"),
+        ("red", False, "red"),
+    ],
+)
+def test_a_category_is_a_whole_number_or_text_for_catboost(value, is_code, expected):
+    assert _category(value, is_code) == expected
+    assert type(_category(value, is_code)) is type(expected)
+
+
+@pytest.mark.parametrize(
+    ("name", "base", "expected"),
+    [
+        ("title_0", "title", True),
+        ("title_12", "title", True),
+        ("title_01", "title", False),
+        ("title_", "title", False),
+        ("title_x", "title", False),
+        ("title_\u0661", "title", False),
+        ("title", "title", False),
+        ("other_0", "title", False),
+        (0, "title", False),
+        ("title_0", 0, False),
+    ],
+)
+def test_an_entry_of_an_embedding_is_named_by_its_number(name, base, expected):
+    assert _is_entry(name, base) is expected
+
+
+class OfAnotherPackage:
+    """A ranker that knows nothing of scikit-learn."""
+
+    def __init__(self, **attributes):
+        vars(self).update(attributes)
+
+    def fit(self, X, y):
+        return self
+
+    def predict(self, X):
+        return X[:, 0]
+
+
+@pytest.mark.parametrize(
+    ("attributes", "expected"),
+    [({"coef_": 1}, True), ({"_coef_": 1}, False), ({"coef": 1}, False), ({}, False)],
+)
+def test_a_fitted_attribute_ends_in_an_underscore_and_does_not_begin_with_one(attributes, expected):
+    assert is_fitted(OfAnotherPackage(**attributes)) is expected
+
+
+def test_a_chart_of_what_cannot_be_tested_has_differences_without_intervals():
+    scores = {"a": [3.0, 0, 2, 1], "b": [0.0, 3, 1, 2]}
+    result = compare_scores(scores, [1, 0, 1, 0], [1] * 4, metrics=["map"])
+    chart = result.chart()
+    assert chart.estimates == pytest.approx([(1 / 3 + 2 / 4) / 2 - 1])
+    assert np.isnan([chart.low, chart.high]).all()
+    assert (chart.names, chart.x) == (("b",), "map minus that of a")
+
+
+def test_a_file_says_that_its_format_is_the_first(tmp_path):
+    write_archive(tmp_path / "m.treerank", {})
+    with zipfile.ZipFile(tmp_path / "m.treerank") as file:
+        manifest = json.loads(file.read("treerank.json"))
+    assert (manifest["format"], manifest["format_version"]) == ("treerank model", 1)
+
+
+def test_pairs_tell_equal_rows_apart_by_what_they_win_and_lose():
+    # Rows 0 and 1 are equal; the first has won against row 2, the second has lost to it.
+    X, y, qid = np.array([[1.0], [1.0], [0.0], [0.5]]), np.zeros(4), np.zeros(4)
+    pairs = np.array([[0, 2, 2.0, 0.75], [2, 1, 1.0, 1.0], [3, 2, 0.5, 0.5]])
+    given = GivenPairs.from_table(pairs, QueryGroups.from_qid(qid))
+    data = training_set(Rows(X), y, qid, pairs=given)
+    won, lost = _sums_over_pairs(data)
+    expected = {"won": np.zeros(4), "lost": np.zeros(4)}
+    for i, j, weight, target in zip(
+        data.pairs.i, data.pairs.j, data.pairs.weight, data.pairs.target, strict=True
+    ):
+        expected["won"][i] += weight * target
+        expected["won"][j] += weight * (1 - target)
+        expected["lost"][i] += weight * (1 - target)
+        expected["lost"][j] += weight * target
+    np.testing.assert_allclose(won, expected["won"])
+    np.testing.assert_allclose(lost, expected["lost"])
+    assert won.sum() == lost.sum() == 3.5

@@ -1,3 +1,5 @@
+from typing import ClassVar
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -90,3 +92,29 @@ def test_a_ranker_of_another_class_gets_the_held_out_documents_that_are_judged()
         FRAME[train], Y[train], QID[train], eval_set=eval_set
     )
     assert nested.rankers_[0].labels.tolist() == Y[~train & judged].tolist()
+
+
+class Marker(Plain):
+    """Scores by the first column, and notes the queries of each fit, which the second one names."""
+
+    fitted: ClassVar = []
+
+    def fit(self, X, y, qid):
+        Marker.fitted.append(sorted(set(X[:, 1].tolist())))
+        return super().fit(X, y, qid)
+
+
+@pytest.mark.parametrize(("n_teaching", "n_fits"), [(1, 2), (2, 4), (3, 4)])
+def test_two_queries_with_pairs_suffice_to_score_each_by_a_ranker_of_the_other(n_teaching, n_fits):
+    qid = np.repeat(np.arange(4), 3)
+    X = np.column_stack([np.random.default_rng(0).normal(size=12), qid])
+    y = np.where(qid < n_teaching, np.arange(12) % 3, 0)
+    Marker.fitted.clear()
+    NestedRanker(Marker(), sizes=(2,), random_state=0).fit(X, y, qid)
+    # The first stage, a ranker for each half of the queries, and the second stage.
+    assert len(Marker.fitted) == n_fits
+    if n_teaching > 1:
+        first, second = Marker.fitted[1:-1]
+        assert sorted(first + second) == [0, 1, 2, 3]
+        assert any(query < n_teaching for query in first)
+        assert any(query < n_teaching for query in second)

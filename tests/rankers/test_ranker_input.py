@@ -75,6 +75,7 @@ LARGE = [None, 2**53 + 1] * 80
         ({"y": ONES * np.inf}, "y must be finite; got inf in row 0"),
         ({"X": np.full((160, 2), np.inf)}, "X must not hold infinity"),
         ({"sample_weight": -ONES}, "sample_weight must not be negative; got -1"),
+        ({"query_weight": "w"}, r"got 'w'. Pass the values of a column, .*query_weight=table\['w'"),
         ({"query_weight": np.arange(160)}, "query_weight must be constant within a q"),
         ({"eval_set": 3}, r"eval_set must be \(X, y, qid\), .* such as 0\.2; got 3"),
         ({"eval_set": (DATA, DATA)}, r"eval_set must be .*a list of such tuples, or .*; got"),

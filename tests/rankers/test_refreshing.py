@@ -158,3 +158,10 @@ def test_old_queries_without_qid_are_refused(ranker):
 def test_a_ranker_that_is_not_fitted_is_refused():
     with pytest.raises(NotFittedError, match="This TreeDirectRanker instance is not fitted"):
         refresh(TreeDirectRanker("histogram"), [[1.0], [2.0]], [0, 1], [1, 1])
+
+
+def test_folds_are_drawn_by_the_seed_and_a_candidate_starts_anew(ranker):
+    first, same, other = (refresh(ranker, *rows(LATER), random_state=seed) for seed in (0, 0, 1))
+    gains = [found.differences["new"].estimate for found in (first, same, other)]
+    assert gains[0] == gains[1] != gains[2]
+    assert first.candidate.warm_start is False

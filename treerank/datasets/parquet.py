@@ -396,7 +396,10 @@ def _ids(qid):
             raise pa.ArrowTypeError("ids of several parts")
         return array
     except (pa.ArrowException, OverflowError) as error:
-        raise TypeError(f"qid must be numbers, text or dates; got {quote(qid)}.") from error
+        raise TypeError(
+            f"qid must be numbers, text or dates; got {quote(qid)}. Write each id as one text, "
+            "such as 'ann, week 7'."
+        ) from error
 
 
 def _named_columns(X):

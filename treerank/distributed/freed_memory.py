@@ -42,6 +42,16 @@ def keeping_freed_memory() -> Iterator[None]:
         library.mallopt(_MMAP_THRESHOLD, _DEFAULT_LARGE)
 
 
+def free_unused_memory() -> None:
+    """Give memory that pyarrow has allocated, and needs no more, back to the system.
+
+    Dask and Spark read rows by it, and it keeps the memory of rows that are gone.
+    """
+    pyarrow = sys.modules.get("pyarrow")
+    if pyarrow is not None:
+        pyarrow.default_memory_pool().release_unused()
+
+
 def _c_library() -> Any:
     """Return the C library of this process, if it is the GNU one; else None."""
     if sys.platform != "linux":

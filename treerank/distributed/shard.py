@@ -24,7 +24,7 @@ import treerank
 from treerank.checks import check_weight, naming, quote, warn_user
 from treerank.distributed.collective import Collective, LostWorkerError, collective_of
 from treerank.distributed.columns import FrameColumns
-from treerank.distributed.freed_memory import keeping_freed_memory
+from treerank.distributed.freed_memory import free_unused_memory, keeping_freed_memory
 from treerank.documents.columns import Columns, TableValues, text_columns
 from treerank.documents.copied_columns import warn_of_copied_columns
 from treerank.documents.eval_set import EvalSet
@@ -112,7 +112,6 @@ def fit_shard(
                 using(_checkpoint_of(task, workers)),
                 listening(listener),
                 kernel_threads(n_threads),
-                keeping_freed_memory(),
             ):
                 ranker = _limited(clone(task.ranker), n_threads)
                 n_rows = _fit(task, ranker, frames, eval_frames, workers)
@@ -161,16 +160,17 @@ def _fit(
         return rows, by_row
 
     documents, by_row = read(frames, columns.weights)
-    _check_path(workers, task.checkpoint)
-    data = training_set(documents, **by_row)
     eval_set: EvalSet | None = None
     if eval_frames is not None:
         with naming("eval_set"):
-            held_out, by_row = read(eval_frames, {})
-            groups = QueryGroups.from_qid(by_row["qid"], len(held_out))
-            sets = [(held_out, {"": by_row["y"]}, groups)]
+            held_out, of_held_out = read(eval_frames, {})
+            groups = QueryGroups.from_qid(of_held_out["qid"], len(held_out))
+            sets = [(held_out, {"": of_held_out["y"]}, groups)]
             eval_set = with_metrics(sets, [metric_of(ranker)])
-    fit_training_set(ranker, data, eval_set=eval_set, seed=task.seed)
+    _check_path(workers, task.checkpoint)
+    with keeping_freed_memory():
+        data = training_set(documents, **by_row)
+        fit_training_set(ranker, data, eval_set=eval_set, seed=task.seed)
     return len(data.y)
 
 
@@ -230,6 +230,7 @@ def _read(
         others.append(table.select(needed))
         X = check_features(reader, features.to_native(), reset=True, columns=feature_columns)
         matrices.append(X)
+        free_unused_memory()
     if not others:
         return None
     table = nw.concat(others)

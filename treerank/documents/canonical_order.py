@@ -23,7 +23,7 @@ _MIX_2 = np.uint64(0x94D049BB133111EB)
 _SHIFT_30, _SHIFT_27, _SHIFT_31 = np.uint64(30), np.uint64(27), np.uint64(31)
 _NAN_BITS = np.uint64(0x7FF8000000000000)
 _BLOCK = 4096  # rows at a time; their hashes stay in the processor's cache
-_COPIED = 2**16  # rows of another layout or type that are copied at a time
+_COPIED = 1024  # rows of another layout or type that are copied at a time, at most a block
 
 
 def canonical_order(
@@ -114,9 +114,13 @@ def _matrix_hashes(X):
     elif X.flags.c_contiguous and X.dtype == np.float64:
         _add(_add_by_row, X, keys, hashes)
     else:  # some rows at a time as doubles in C order: each further type compiles the kernel again
-        for start in range(0, len(X), _COPIED):
-            rows = np.ascontiguousarray(X[start : start + _COPIED], dtype=np.float64)
-            _add(_add_by_row, rows, keys, hashes[start : start + _COPIED])
+
+        def add_blocks(first: int, last: int) -> None:
+            for start in range(first * _COPIED, last * _COPIED, _COPIED):
+                rows = np.ascontiguousarray(X[start : start + _COPIED], dtype=np.float64)
+                _add_by_row(0, 1, rows, keys, hashes[start : start + _COPIED])
+
+        in_parts(add_blocks, -(-len(X) // _COPIED))
     return hashes
 
 

@@ -79,6 +79,11 @@ class RankingData(Shown):
         X, (y, qid) = take_columns(self.X, y=self.y, qid=self.qid)
         return X, y, qid
 
+    def _without_names(self) -> Self:
+        """Return the data with values in place of names of columns of ``X``."""
+        X, y, qid = self._with_values()
+        return self if X is self.X else replace(self, X=X, y=y, qid=qid)
+
     def _shown(self) -> str:
         X, _, qid = self._with_values()
         n_queries = QueryGroups.from_qid(qid, len(self)).n_queries
@@ -225,9 +230,12 @@ class RankingData(Shown):
 
 
 def _by_row(ids: Any) -> np.ndarray:
-    """Return ids as an array, also tuples, of which NumPy would make a table."""
-    are_tuples = isinstance(ids, list | tuple) and any(isinstance(one, tuple) for one in ids)
-    return objects(ids) if are_tuples else np.asarray(ids)
+    """Return ids as an array; of tuples, NumPy would make a table, and of 7 and "a" text."""
+    if not isinstance(ids, list | tuple):
+        return np.asarray(ids)
+    kinds = set(map(type, ids))
+    are_texts = {issubclass(kind, str | bytes) for kind in kinds}
+    return objects(ids) if tuple in kinds or len(are_texts) > 1 else np.asarray(ids)
 
 
 def _counts_of_parts(n_queries: int, valid: Any, test: Any) -> list[int]:
@@ -286,7 +294,8 @@ class Batches(Shown):
     ----------
     source : iterable or callable
         Batches ``(X, y, qid)``, which can be iterated more than once, or a function that returns
-        an iterator of them. For files see :func:`~treerank.datasets.formats.read_batches`.
+        an iterator of them. ``y`` and ``qid`` may be names of columns of ``X``. For files see
+        :func:`~treerank.datasets.formats.read_batches`.
     path : str or Path, default=None
         File that the batches are read from, which errors name.
 
@@ -315,9 +324,9 @@ class Batches(Shown):
         """Read the batches."""
         for batch in self.source() if callable(self.source) else self.source:
             if isinstance(batch, RankingData):
-                yield batch
+                yield batch._without_names()
             elif isinstance(batch, tuple | list) and len(batch) == 3:
-                yield RankingData(*batch)
+                yield RankingData(*batch)._without_names()
             else:
                 size = f" of {len(batch)}" if isinstance(batch, tuple | list) else ""
                 raise TypeError(f"source must give batches (X, y, qid); got {type(batch)}{size}.")

@@ -21,6 +21,7 @@ from treerank.documents.ranking_data import Batches, RankingData
 from treerank.documents.reading import take_columns
 from treerank.evaluation.labels import HumanLabels, as_passed, checked_labels, labels_of_people
 from treerank.model_selection import QueryKFold, QuerySplitter, QueryTimeSplit
+from treerank.spelling import spelled
 from treerank.statistics.clusters import (
     ClustersOfRows,
     clusters_by_query,
@@ -359,6 +360,7 @@ def _index_pairs(data, human, clusters, cv, random_state):
     is_judged = np.bincount(codes, judged_rows) > 0
     n_unjudged = np.count_nonzero(~is_judged)
     if isinstance(cv, numbers.Integral):
+        _check_n_clusters(clusters, judged_rows, cv)
         cv = QueryKFold(int(cv), shuffle=True, random_state=random_state)
         if 0 < n_unjudged < len(is_judged):
             n_judged = len(is_judged) - n_unjudged
@@ -392,6 +394,20 @@ def _index_pairs(data, human, clusters, cv, random_state):
         return [(rows[train], rows[test]) for train, test in pairs]
     except (IndexError, TypeError, ValueError) as error:
         raise ValueError(f"cv must hold pairs of rows of the data; {error}.") from error
+
+
+def _check_n_clusters(clusters, judged_rows, n_folds):
+    """Refuse more folds than clusters with a judged document, which are kept whole."""
+    if clusters is None:
+        return
+    n_clusters = len(np.unique(clusters[judged_rows]))
+    if n_folds > n_clusters:
+        advice = f"Write {spelled('cv', n_clusters)}" if n_clusters > 1 else "Pass more data"
+        raise ValueError(
+            f"{spelled('cv')} must be at most the number of {spelled('clusters')} with a judged "
+            f"query, {n_clusters}, since folds keep clusters whole; got {n_folds} folds. {advice}, "
+            "or compare rankers that are fitted."
+        )
 
 
 def _judged_rows(data, human):

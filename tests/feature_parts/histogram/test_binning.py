@@ -143,3 +143,17 @@ def test_a_sparse_matrix_has_the_bins_of_the_array_that_it_stands_for():
     array, sparse = (bin_rows(Rows(kind(X)), bins) for kind in (np.asarray, csr_matrix))
     np.testing.assert_array_equal(sparse, array)
     np.testing.assert_array_equal(bins.zeros, bin_rows(as_rows(np.zeros((1, 11))), bins)[0])
+
+
+@pytest.mark.parametrize("share", [0.3, 0.9, 1.0])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_rows_in_any_order_have_their_bins_however_the_matrix_is_stored(share, dtype):
+    X = RNG.normal(size=(1200, 11)).round(1).astype(dtype)
+    X[RNG.random(X.shape) < 0.1] = np.nan
+    drawn = RNG.permutation(len(X))[: int(share * len(X))]
+    for order in (drawn, np.append(drawn, drawn[:7])):  # some rows twice
+        bins = find_bins(Rows(X))
+        expected = bin_rows(Rows(X[order]), bins)
+        for stored in (X, np.asfortranarray(X), np.repeat(X, 2, axis=1)[:, ::2]):
+            rows = Rows(stored, order=order.astype(np.int32))
+            np.testing.assert_array_equal(bin_rows(rows, bins), expected)

@@ -247,29 +247,55 @@ def bin_rows(rows: Rows, bins: Bins) -> np.ndarray:
 
 def _binned(rows, bins):
     """Return the bins of rows in memory."""
-    binned = np.tile(bins.zeros, (len(rows), 1))
+    binned, positions = np.tile(bins.zeros, (len(rows), 1)), _positions_of_stored(rows)
 
     def bin_chunks(first: int, last: int) -> None:
         for start in range(first * _CHUNK, last * _CHUNK, _CHUNK):
             values, chunk = rows.batch(start, start + _CHUNK), binned[start : start + _CHUNK]
             _bin_columns(_stored_columns(values), bins.bounds, bins.columns, chunk)
 
-    in_parts(bin_chunks, -(-len(binned) // _CHUNK))
+    def bin_stored_chunks(first: int, last: int) -> None:
+        for start in range(first * _CHUNK, last * _CHUNK, _CHUNK):
+            values, at = rows.values[start : start + _CHUNK], positions[start : start + _CHUNK]
+            chunk = np.tile(bins.zeros, (len(values), 1))
+            _bin_columns(_stored_columns(values), bins.bounds, bins.columns, chunk)
+            binned[at[at >= 0]] = chunk[at >= 0]
+
+    if positions is None:
+        in_parts(bin_chunks, -(-len(binned) // _CHUNK))
+    else:
+        in_parts(bin_stored_chunks, -(-len(positions) // _CHUNK))
     return binned
+
+
+def _positions_of_stored(rows):
+    """Return the position in ``rows`` of each row of their values; -1 if it is none of them.
+
+    None if it is faster to read rows in their own order: in a matrix that is stored column by
+    column, as that of a data frame is, all values of a row are far apart.
+    """
+    values, order = rows.values, rows.order
+    if order is None or not isinstance(values, np.ndarray) or values.flags.c_contiguous:
+        return None
+    if 2 * len(order) < len(values):
+        return None
+    positions = np.full(len(values), -1, dtype=np.int32)
+    positions[order] = np.arange(len(order), dtype=np.int32)
+    return positions if np.count_nonzero(positions >= 0) == len(order) else None  # none twice
 
 
 def _stored_columns(values):
     """Return ``(values, rows, starts)``: the stored values column by column, as in a CSC matrix.
 
     Column ``j`` has the entries ``starts[j]`` to ``starts[j + 1]``. An array stores all values, and
-    ``rows`` is empty. Types are always the same, since each type compiles a kernel.
+    ``rows`` are those of one column. Types are always the same, since each type compiles a kernel.
     """
     if issparse(values):
         values = values.tocsc()
         return values.data.astype(float), values.indices.astype(int), values.indptr.astype(int)
     n_rows, n_columns = values.shape
     columns = np.array(values.T, dtype=np.float64, order="C").ravel()
-    return columns, np.empty(0, dtype=int), np.arange(n_columns + 1) * n_rows
+    return columns, np.arange(n_rows), np.arange(n_columns + 1) * n_rows
 
 
 @njit(error_model="numpy", nogil=True)
@@ -280,6 +306,7 @@ def _bin_columns(stored, bounds, columns, binned):
     ``Bins``. A missing value, or a category without a bin, has the last bin.
     """
     values, rows, starts = stored
+    are_rows_of_all = len(rows) < len(values)  # of each column
     bin_of = np.empty(len(binned), dtype=np.uint64)
     for number in range(len(columns)):
         column = columns[number]
@@ -295,6 +322,7 @@ def _bin_columns(stored, bounds, columns, binned):
                 below |= np.uint64(is_above) << np.uint64(bit)
             bin_of[i] = below
         block, shift = number // WIDTH, np.uint64(8 * (number % WIDTH))
+        first = 0 if are_rows_of_all else first
         for i in range(len(feature_values)):
             value = feature_values[i]
             has_bin = value == value and (not column.is_category or bound[bin_of[i]] == value)
