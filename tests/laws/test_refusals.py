@@ -513,3 +513,13 @@ def test_pairs_tell_equal_rows_apart_by_what_they_win_and_lose():
     np.testing.assert_allclose(won, expected["won"])
     np.testing.assert_allclose(lost, expected["lost"])
     assert won.sum() == lost.sum() == 3.5
+
+
+@pytest.mark.parametrize("name", ["sample_weight", "query_weight"])
+def test_weights_of_rows_in_another_order_are_refused(name):
+    index = [f"row {n}" for n in range(12)]
+    frame, y = pd.DataFrame(X, index=index), pd.Series(Y, index=index)
+    weight = pd.Series(1.0, index=index)
+    assert ColumnRanker(0).fit(frame.to_numpy(), y, QID, **{name: weight}).n_features_in_ == 2
+    with pytest.raises(ValueError, match=f"{name} must have the rows of . in their order"):
+        TreeDirectRanker("linear").fit(frame.to_numpy(), y, QID, **{name: weight[::-1]})

@@ -234,3 +234,17 @@ def test_one_line_says_it_and_listeners_hear_of_the_fit_alone():
     assert steps == [(i, n_trees) for i in range(1, n_trees + 1)]
     (line,) = [text for text in texts if "held-out" in text]
     assert line.startswith("smaller trees rank held-out queries better (ndcg@10 +0.")
+
+
+def test_what_is_measured_has_a_seed_of_its_own(monkeypatch):
+    seeds, make = [], TreeDirectRanker._make_objective
+
+    def noted(ranker, data, seed):
+        seeds.append(seed)
+        return make(ranker, data, seed)
+
+    monkeypatch.setattr(TreeDirectRanker, "_make_objective", noted)
+    fitted(random_state=5)
+    # Of each fold it is 0, whatever the seed of the fit that follows.
+    assert {*seeds} == {0, seeds[-1]}
+    assert seeds[0] == 0 != seeds[-1]
