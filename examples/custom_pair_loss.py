@@ -7,8 +7,6 @@ score of the other. You can use any function that numba can compile, and combine
 pairs and trees.
 """
 
-# sphinx_gallery_thumbnail_path = "generated/diagrams/pair.svg"
-
 # %%
 # The loss
 # --------
@@ -17,6 +15,7 @@ pairs and trees.
 # margin. On the line, the second derivative is 0, with which no tree can be grown, so we return
 # that of a parabola above the line.
 
+# sphinx_gallery_thumbnail_path = "generated/diagrams/pair.svg"
 from numba import njit
 
 from treerank import QueryKFold, TreeDirectRanker, make_objective, make_web_search

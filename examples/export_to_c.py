@@ -6,13 +6,12 @@ A ranker of trees becomes one C file without dependencies, whose scores equal th
 for bit.
 """
 
-# sphinx_gallery_thumbnail_path = "generated/diagrams/export.svg"
-
 # %%
 # Export
 # ------
 # C computes in double precision, as the ranker does, so there is no need to check documents.
 
+# sphinx_gallery_thumbnail_path = "generated/diagrams/export.svg"
 import ctypes
 import shutil
 import subprocess

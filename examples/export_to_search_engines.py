@@ -6,13 +6,12 @@ Search engines compute in single precision and treat missing values in their own
 scores documents as the engine would, and refuses a model that the engine would rank differently.
 """
 
-# sphinx_gallery_thumbnail_path = "generated/diagrams/export.svg"
-
 # %%
 # Export with a check
 # -------------------
 # Thresholds are moved to numbers at which the engine makes the same decisions as the ranker.
 
+# sphinx_gallery_thumbnail_path = "generated/diagrams/export.svg"
 import json
 import tempfile
 from pathlib import Path

@@ -6,8 +6,6 @@ Vespa evaluates expressions of rank features. A ranker that consists of a linear
 becomes such an expression.
 """
 
-# sphinx_gallery_thumbnail_path = "generated/diagrams/export.svg"
-
 # %%
 # Export with a check
 # -------------------
@@ -15,6 +13,7 @@ becomes such an expression.
 # values of leaves in single precision, so the documents in ``check`` are scored as Vespa scores
 # them.
 
+# sphinx_gallery_thumbnail_path = "generated/diagrams/export.svg"
 import tempfile
 from pathlib import Path
 

@@ -9,14 +9,13 @@ Here, SQLite's full-text search plays the role of the search engine. Its respons
 those of the learning-to-rank plugin of OpenSearch and Elasticsearch.
 """
 
-# sphinx_gallery_thumbnail_path = "generated/diagrams/from-log-to-model.svg"
-
 # %%
 # A small search engine
 # ---------------------
 # Products have a title, a text, a price and sales. Only the simulation knows what users want: words
 # in the title count more than words in the text, and best-selling products are preferred.
 
+# sphinx_gallery_thumbnail_path = "generated/diagrams/from-log-to-model.svg"
 import json
 import sqlite3
 import tempfile

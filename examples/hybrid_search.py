@@ -9,14 +9,13 @@ The retrievers are small but real: BM25 of SQLite's full-text search, and topic 
 cross-encoder is simulated: the true relevance plus noise.
 """
 
-# sphinx_gallery_thumbnail_path = "generated/diagrams/hybrid.svg"
-
 # %%
 # Three retrievers
 # ----------------
 # A product belongs to a topic, and its text has words of this topic. A search has words of its
 # topic, too, but not always those of the product: then only vectors find it.
 
+# sphinx_gallery_thumbnail_path = "generated/diagrams/hybrid.svg"
 import sqlite3
 import tempfile
 from pathlib import Path

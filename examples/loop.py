@@ -18,8 +18,6 @@ was learned from, uploads the new models, and exits with
 on synthetic days, one of which has broken data, against a server that fails once.
 """
 
-# sphinx_gallery_thumbnail_path = "generated/diagrams/loop.svg"
-
 # %%
 # Files
 # -----
@@ -27,6 +25,7 @@ on synthetic days, one of which has broken data, against a server that fails onc
 # writes all models below ``models``; the last line of ``served.txt`` names the one that is served,
 # and ``learned.txt`` has all days that were learned from.
 
+# sphinx_gallery_thumbnail_path = "generated/diagrams/loop.svg"
 import argparse
 import base64
 import csv

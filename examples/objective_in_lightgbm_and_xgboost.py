@@ -7,8 +7,6 @@ An objective maps scores to a gradient and a hessian, with one entry per row. Th
 and group sizes are not needed.
 """
 
-# sphinx_gallery_thumbnail_path = "generated/diagrams/boosting.svg"
-
 # %%
 # Data, objective, metric
 # -----------------------
@@ -16,6 +14,7 @@ and group sizes are not needed.
 # treerank's. It contains the labels and queries of the validation set, and is used for early
 # stopping.
 
+# sphinx_gallery_thumbnail_path = "generated/diagrams/boosting.svg"
 import lightgbm as lgb
 import numpy as np
 import xgboost as xgb

@@ -6,13 +6,12 @@ Two retrievers propose items for each user, and a ranker orders them. Features u
 weeks are split by time, and what counts is the share of all purchases in the top ten.
 """
 
-# sphinx_gallery_thumbnail_path = "generated/diagrams/hybrid.svg"
-
 # %%
 # A log of purchases
 # ------------------
 # Simulated users have a taste (a share for each category of items) and a budget.
 
+# sphinx_gallery_thumbnail_path = "generated/diagrams/hybrid.svg"
 import numpy as np
 import pandas as pd
 

@@ -2,9 +2,10 @@
 Theorems that run
 =================
 
-What the papers prove about rankers that compare two documents, each statement on an example that is
-small enough to check all of it: Köppel et al. (the head, and which orders it can represent),
-Burges et al. (probabilities of pairs) and Rigutini et al. (SortNet, whose comparator has no score).
+This page demonstrates what the papers prove about rankers that compare two documents. Each example
+is small enough to be checked completely. The papers are: Köppel et al. (the head, and which orders
+it can represent), Burges et al. (probabilities of pairs) and Rigutini et al. (SortNet, whose
+comparator has no score).
 """
 
 # %%
@@ -12,7 +13,7 @@ Burges et al. (probabilities of pairs) and Rigutini et al. (SortNet, whose compa
 # -------------------------------------
 # Let f be any function of a document, w any weights, and :math:`\tau` odd and increasing. Then
 # :math:`r(a, b) = \tau(\langle w, f(a) - f(b) \rangle)` is reflexive, antisymmetric and transitive.
-# Here f is as arbitrary as can be: three random numbers for each document. Sorted by their scores,
+# Here, f is completely arbitrary: three random numbers for each document. Sorted by their scores,
 # each document beats all that follow it.
 
 import matplotlib.pyplot as plt
@@ -71,10 +72,10 @@ plt.show()
 # %%
 # Theorem 3: any order of separate points has a continuous score
 # --------------------------------------------------------------
-# The points of a grid, and seven levels drawn at random: no two neighbors have to do with each
-# other. The proof gives the points their scores one by one: those of an equal point, one more than
-# the highest, one less than the lowest, or the middle between the nearest two. Then it puts a bump
-# of this height, less than half as wide as the points are apart, on each point.
+# The documents are the points of a grid, with seven levels drawn at random, so that the levels of
+# neighbors are unrelated. The proof gives the points their scores one by one: those of an equal
+# point, one more than the highest, one less than the lowest, or the middle between the nearest two.
+# Then it puts a bump of this height, less than half as wide as the points are apart, on each point.
 
 points = np.array([(a, b) for a in range(7) for b in range(7)], dtype=float)
 level = rng.integers(7, size=len(points))
@@ -160,7 +161,8 @@ plt.show()
 # Let the documents fill a convex open region, here a disc, and let what is better than x and what
 # is worse than x be open. Then the distance from the level of some :math:`x_0`, with a sign, is a
 # score. The order here: the farther from the point (2, 0), the better. Its levels are arcs. The
-# distance of two of them is measured, not derived: the least over the points of both.
+# distance between two of them is measured, not derived: it is the smallest distance between their
+# points.
 
 center = np.array([2.0, 0.0])
 angle = np.linspace(np.pi / 2, 3 * np.pi / 2, 4001)
@@ -208,8 +210,8 @@ plt.show()
 # Proposition 5: how far apart documents are
 # ------------------------------------------
 # :math:`|r|` with the identity for :math:`\tau` is a pseudometric: 0 from a document to itself, the
-# same in both directions, and no detour is shorter. So it takes the place of a distance in a search
-# for neighbors. Different documents may be 0 apart, where the model ranks them as equal.
+# same in both directions, and no detour is shorter. So it can serve as the distance in a search for
+# neighbors. Different documents may have a distance of 0, if the model ranks them as equal.
 
 from treerank import make_web_search
 
@@ -234,10 +236,10 @@ plt.show()
 # RankNet: the probabilities of neighbors determine all others
 # ------------------------------------------------------------
 # RankNet models the probability that a beats b by the logistic function of a difference of scores.
-# So log-odds add up along a chain: the probabilities of adjacent documents may be any, and those of
-# all other pairs follow. For two steps this is equation 5 of the paper. The lemma: with the same
-# probability P at each step, a pair becomes surer with each step if P is above one half, and the
-# contrary if it is below.
+# So log-odds add up along a chain: the probabilities of adjacent documents can be chosen freely,
+# and determine those of all other pairs. For two steps, this is equation 5 of the paper. The lemma:
+# with the same probability P at each step, the order of a pair becomes more certain with each step
+# if P is above one half, and its reversal does if P is below one half.
 
 
 def chained(adjacent):
@@ -265,11 +267,11 @@ plt.show()
 # SortNet, Theorem 2.1: a comparator reaches what has no score
 # ------------------------------------------------------------
 # SortNet compares with a network of both documents. Each hidden unit has a dual, with the weights
-# of the two documents and of the two outputs exchanged. So
-# :math:`N_\succ(a, b) = N_\prec(b, a)` holds for all weights, and nothing is lost: if a network A
-# approximates half of an antisymmetric comparison to :math:`\varepsilon / 2`, A with the duals of
-# all of its units approximates the whole to :math:`\varepsilon`. Here the comparison goes around a
-# circle, as paper, stone and scissors: no score can represent it, and by Lemma 1 no DirectRanker.
+# of the two documents and of the two outputs exchanged. So :math:`N_\succ(a, b) = N_\prec(b, a)`
+# holds for all weights, and nothing is lost: if a network A approximates half of an antisymmetric
+# comparison to :math:`\varepsilon / 2`, A with the duals of all of its units approximates the whole
+# to :math:`\varepsilon`. Here, the comparison is circular, as in rock, paper, scissors: no score
+# can represent it, and so, by Lemma 1, no DirectRanker can.
 
 
 def comparison(a, b):
