@@ -245,6 +245,6 @@ def test_what_is_measured_has_a_seed_of_its_own(monkeypatch):
 
     monkeypatch.setattr(TreeDirectRanker, "_make_objective", noted)
     fitted(random_state=5)
-    # Of each fold it is 0, whatever the seed of the fit that follows.
-    assert {*seeds} == {0, seeds[-1]}
-    assert seeds[0] == 0 != seeds[-1]
+    of_fit = [seed for seed in seeds if seed]  # in each fold it is 0, whatever that of the fit is
+    assert len(of_fit) == 1
+    assert len(seeds) > 2
