@@ -31,6 +31,8 @@ _BYTES = np.uint64(8)
 _BYTE = np.uint64(255)
 #: One in so many documents of a batch must have only zeros, so that it pays to leave them out.
 _SPARSE = 4
+#: Every so many documents one is looked at, to count those.
+_EVERY = 16
 #: Rows between the row that is copied and the row that is prefetched.
 _PREFETCH_DISTANCE = 64
 
@@ -56,13 +58,17 @@ def fill(
     batch = np.empty((packed.shape[1] + len(blocks), BATCH), dtype=np.int64)
     chosen = np.empty(BATCH, dtype=np.uint16)
     for k in range(n_blocks):
-        histograms[blocks[k] - first] = 0
+        for i in range(histograms.shape[1]):  # to assign to a slice takes longer to compile
+            histograms[blocks[k] - first, i] = 0
     for start in range(0, len(rows), BATCH):
         n = min(BATCH, len(rows) - start)
+        first_sum, last_sum = np.int64(0), np.int64(0)
         for i in range(np.uint64(n)):
             row, later = np.uint64(rows[start + i]), _row_to_prefetch(rows, start + np.int64(i))
             later_bins = _address_of_row(bins, later)
             _prefetch(_address_of_row(packed, later))  # type: ignore[call-arg]
+            first_sum += packed[row, 0]
+            last_sum += packed[row, -1]
             for k in range(n_integers):
                 batch[k, i] = packed[row, k]
             for k in range(n_blocks):  # a prefetch each, so that the compiler uses no vectors
@@ -74,7 +80,8 @@ def fill(
             of_batch, histogram = batch[: packed.shape[1], :n], histograms[blocks[k] - first]
             n_chosen = _choose(block_bins, zero, chosen)
             if n_chosen < n:
-                _add_chosen(block_bins, zero, of_batch, chosen[:n_chosen], histogram)
+                sums = first_sum, last_sum
+                _add_chosen(block_bins, zero, of_batch, sums, chosen[:n_chosen], histogram)
             else:
                 _add(block_bins, of_batch, histogram)
 
@@ -85,15 +92,15 @@ def _choose(bins, zeros, chosen):
 
     Where few documents of the batch have ``zeros``, none is left out, and nothing is written.
     """
-    n_others = n = np.uint64(0)
-    for i in range(np.uint64(len(bins))):
-        n_others += np.uint64(np.uint64(bins[i]) != zeros)
-    if _SPARSE * (len(bins) - np.int64(n_others)) < len(bins):
+    n_zeros, n = np.int64(0), np.uint64(0)
+    for i in range(0, len(bins), _EVERY):
+        n_zeros += np.uint64(bins[i]) == zeros
+    if _SPARSE * _EVERY * n_zeros < len(bins):
         return len(bins)
     for i in range(np.uint64(len(bins))):  # no branch, as it could not be predicted
         chosen[n] = i
         n += np.uint64(np.uint64(bins[i]) != zeros)
-    return np.int64(n_others)
+    return np.int64(n)
 
 
 @register_jitable(error_model="numpy")
@@ -122,20 +129,25 @@ def _add_row(begin, bins, first, last, is_packed, histogram):
 
 
 @register_jitable(error_model="numpy")
-def _add_chosen(bins, zeros, packed, chosen, histogram):
-    """Add a batch as ``_add`` does, where all documents but the ``chosen`` ones have ``zeros``."""
+def _add_chosen(bins, zeros, packed, sums, chosen, histogram):
+    """Add a batch as ``_add`` does, where all documents but the ``chosen`` ones have ``zeros``.
+
+    ``sums`` are the sums of the packed gradients of the whole batch.
+    """
     begin, is_packed = address(histogram), len(packed) == 1
-    first_of_zeros, last_of_zeros = np.int64(0), np.int64(0)
-    for i in range(np.uint64(len(bins))):
-        first_of_zeros += packed[0, i]
-        last_of_zeros += packed[-1, i]
+    first_of_zeros, last_of_zeros = sums
     for t in range(np.uint64(len(chosen))):
         row = np.uint64(chosen[t])
         first, last = packed[0, row], packed[-1, row]
         first_of_zeros -= first
         last_of_zeros -= last
         _add_row(begin, np.uint64(bins[row]), first, last, is_packed, histogram)
-    _add_row(begin, zeros, first_of_zeros, last_of_zeros, is_packed, histogram)
+    n_integers = len(packed)
+    for j in range(WIDTH):
+        at = n_integers * np.int64(_bin_index(zeros, j))
+        histogram[at] += first_of_zeros
+        if not is_packed:
+            histogram[at + 1] += last_of_zeros
 
 
 @register_jitable

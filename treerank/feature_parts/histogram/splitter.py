@@ -226,10 +226,11 @@ def _sort_bins(sums, n_bins, smooth):
     ``smooth`` is added to each hessian. ``sums`` become the running sums over the bins in this
     order, which are exact, see ``packing``.
     """
-    of_bin, steps, order, n = sums.copy(), np.empty(n_bins), np.empty(n_bins, dtype=np.int64), 0
+    of_bin, order, n = np.empty((4, N_BINS)), np.empty(n_bins, np.int64), 0
+    steps = of_bin[3]
     for b in range(n_bins):
         for k in range(3):
-            of_bin[k, b] -= sums[k, b - 1] if b else 0.0
+            of_bin[k, b] = sums[k, b] - (sums[k, b - 1] if b else 0.0)
         if of_bin[2, b] > 0:
             step, at = of_bin[0, b] / (of_bin[1, b] + smooth), n
             while at > 0 and steps[at - 1] > step:  # insertion sort: stable and short

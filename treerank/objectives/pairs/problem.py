@@ -175,6 +175,11 @@ class PairProblem:
         smoothing = float(self.settings.smoothing)
         return RankRule(discount, n_top, reach, smoothing, self.judgments.seed)
 
+    @cached_property
+    def noise_keys(self) -> np.ndarray:
+        """Random-number keys of the slots, always of one type: each type compiles a kernel."""
+        return self.judgments.keys_of(self.labels.row).astype(np.int64, copy=False)
+
     def ranking(
         self, scores: np.ndarray, iteration: int, *, single: bool = False
     ) -> tuple[np.ndarray, Ranks, list[tuple[Any, ...]]]:
@@ -194,8 +199,8 @@ class PairProblem:
             return x, ranks, calls
         rule, keys, falling = self.rank_rule, x, np.empty(size)
         if self.settings.smoothing > 0:
-            keys, names = np.empty(size), self.judgments.keys_of(labels.row)
-            calls.append((add_noise, x, names, labels.indptr, iteration, rule, keys))
+            keys = np.empty(size)
+            calls.append((add_noise, x, self.noise_keys, labels.indptr, iteration, rule, keys))
         calls.append((sort_queries, keys, labels.indptr, order, falling))
         gain = (self.weights_single if single else self.weights).gain
         two_sided = self.weight.two_sided and fill is not None

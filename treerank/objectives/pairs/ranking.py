@@ -230,11 +230,10 @@ def _count_near(falling, reach):
 def _number_blocks(order, falling, block):
     """Fill ``block`` with the index in ``order`` at which each document's block of ties begins."""
     start = 0
-    while start < len(order):
-        end = end_of_block(start, falling)
-        for rank in range(start, end):
-            block[order[rank]] = start
-        start = end
+    for rank in range(len(order)):
+        if rank > 0 and falling[rank] != falling[rank - 1]:
+            start = rank
+        block[order[rank]] = start
 
 
 def sort_queries(
