@@ -17,6 +17,7 @@ from treerank.feature_parts.histogram.splitter import TreeRules, cut_gain, may_g
 from treerank.feature_parts.histogram.tree import Data, make_histograms
 from treerank.feature_parts.rows import as_rows
 from treerank.numerics.compiling import kernel_for
+from treerank.numerics.threads import kernel_threads
 
 # Compiled as in the kernels that call them.
 unpack, fill, partition = map(kernel_for(error_model="numpy"), (unpack, fill, partition))
@@ -167,6 +168,18 @@ def test_all_blocks_are_searched_and_the_first_of_equal_splits_is_taken():
             X[:, first] = X[:, -1]
             nodes, _, bins = grown(X, 2 * X[:, -1] - 1, np.ones(40), shape=(2, -1, False))
             assert splits_of(nodes, bins) == [(first, 0)]
+
+
+@pytest.mark.parametrize("n_threads", [1, 2])
+def test_of_equal_splits_the_first_feature_wins_wherever_its_column_is(n_threads):
+    values = RNG.integers(0, 4, size=5000) * (RNG.random(5000) < 0.5)
+    X = np.repeat(values[:, None], WIDTH + 1, axis=1).astype(float)
+    X[:, 0] -= 4  # never 0, so its block comes after that of the others
+    gradient = np.where(values > 1, -1.0, 1.0)
+    with kernel_threads(n_threads):
+        nodes, _, bins = grown(X, gradient, np.ones(5000), shape=(2, -1, False))
+    assert bins.columns["feature"][0] != 0
+    assert splits_of(nodes, bins) == [(0, 1)]
 
 
 @given(st.integers(0, 2**31), st.integers(-160, 60))
