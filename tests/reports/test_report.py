@@ -586,6 +586,8 @@ def test_the_command_compares_with_a_column_of_a_table(tmp_path):
         ({"slices": {"a": MASKED}}, ValueError, r"slices\['a'\] must have no masked entries; got"),
         ({"document_names": ["a"]}, ValueError, "document_names must have one .* got 1 for 24"),
         ({"baseline": [1.0]}, ValueError, "baseline must have one entry per document; got 1"),
+        ({"baseline": RankSVM()}, ValueError, r"baseline must be fitted; got RankSVM\(\)\. Fit it"),
+        ({"baseline": ColumnRanker("50%")}, ValueError, r"'50%'\)\. Fit it first, or write '50%'"),
         ({"baseline": RankSVM}, TypeError, "baseline must be a Ranker; got"),
         ({"train": 3}, ValueError, r"train must be \(X, y\) or \(X, y, qid\); got"),
         ({"metrics": ["best"]}, ValueError, "metric must be one of"),

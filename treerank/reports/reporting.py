@@ -34,7 +34,7 @@ from treerank.files.replaced import replaced_file
 from treerank.metrics.judged import depth_of, judged_share, warn_of_unjudged
 from treerank.metrics.registry import Metrics, as_metrics, metric_with
 from treerank.parameters import Count, Whole, check_arguments
-from treerank.rankers.column_ranker import score_below
+from treerank.rankers.column_ranker import ColumnRanker, score_below
 from treerank.rankers.ranker import Ranker
 from treerank.rankers.scoring import metric_of, scores_of, warn_of_one_query
 from treerank.reports.page import element, page
@@ -273,9 +273,19 @@ def _baseline_scores(baseline, X, n_documents):
         baseline = np.where(np.isnan(scores), score_below(scores), scores)
     if hasattr(baseline, "predict"):
         check_instance("baseline", baseline, [Ranker])
-        check_is_fitted(baseline)
+        _check_fitted(baseline)
         return baseline.predict(X)
     return check_column("baseline", baseline, n_documents, advice=_MISSING_SCORES)
+
+
+def _check_fitted(baseline):
+    """Refuse a baseline that is not fitted."""
+    advice = "Fit it first."
+    if isinstance(baseline, ColumnRanker) and isinstance(baseline.column, str):
+        name = baseline.column
+        advice = advice if baseline.smaller_is_better else f"Fit it first, or write {name!r}."
+    message = f"baseline must be fitted; got {quote(baseline)}. {advice}"
+    check_is_fitted(baseline, msg=message.replace("%", "%%"))
 
 
 def _training_data(ranker, train):
