@@ -133,29 +133,23 @@ class _Fit:
         client.subscribe_topic(self.key, lambda event: listener(*event[1]))
 
     def shuffled(self, frames: dict[str, Any], query: str) -> dict[str, list[Any]]:
-        """Return the partitions of each frame by its name, each in a list; some for each worker.
+        """Return the partitions of each frame by its name, some for each worker.
 
         No query is in two of them. ``query`` is the column of query ids.
         """
-        from dask.delayed import delayed
-
         n, parts = len(self.workers), {}
         for name, frame in frames.items():
             n_of_worker = min(_MOST_PARTITIONS, max(1, frame.npartitions // n))
             shuffled = frame.shuffle(on=query, npartitions=n * n_of_worker, shuffle_method="p2p")
-            held = [delayed(_held)(part) for part in shuffled.to_delayed()]
-            parts[name] = self.client.compute(held, workers=[*self.workers])
+            parts[name] = self.client.compute(list(shuffled.to_delayed()), workers=[*self.workers])
             self.futures.extend(parts[name])
         self._wait(self.futures)
         return parts
 
     def outcomes(self, task: Task, parts: dict[str, list[Any]]) -> list[Outcome]:
         """Run the task on each worker that holds partitions; return their outcomes by rank."""
-        dealt = self._dealt(parts["frame"], self.workers)
-        holders = [worker for worker in self.workers if dealt[worker]]
-        partitions = {"frames": dealt}
-        if "eval_frame" in parts:
-            partitions["eval_frames"] = self._dealt(parts["eval_frame"], holders)
+        partitions = self._held(parts)
+        holders = [*partitions["frames"]]
         host = urlsplit(holders[0]).hostname or "127.0.0.1"
         start = partial(start_tracker, len(holders), host)
         self.network = self.client.run(start, workers=holders[:1])[holders[0]]
@@ -193,6 +187,30 @@ class _Fit:
             worker = holders[0] if holders else min(dealt, key=lambda worker: len(dealt[worker]))
             dealt[worker].append(future)
         return dealt
+
+    def _held(self, parts: dict[str, list[Any]]) -> dict[str, dict[str, list[Any]]]:
+        """Return the partitions of each worker, by their argument of :func:`_fit_here`.
+
+        Each is in a list that a fit can empty. ``parts`` is emptied: Dask keeps the lists alone.
+        """
+        dealt = {"frames": self._dealt(parts["frame"], self.workers)}
+        dealt["frames"] = {worker: own for worker, own in dealt["frames"].items() if own}
+        if "eval_frame" in parts:
+            dealt["eval_frames"] = self._dealt(parts["eval_frame"], [*dealt["frames"]])
+        submit = partial(self.client.submit, _held, pure=False)
+        partitions = {
+            argument: {
+                worker: [submit(future, workers=[worker]) for future in own]
+                for worker, own in of_workers.items()
+            }
+            for argument, of_workers in dealt.items()
+        }
+        held = [f for own in partitions.values() for futures in own.values() for f in futures]
+        self.futures.extend(held)
+        self._wait(held)
+        self.futures = held
+        parts.clear()
+        return partitions
 
     def _wait(
         self, futures: Sequence[Any], has_failed: Callable[[Any], bool] = lambda future: False
