@@ -123,6 +123,16 @@ def test_weights_gaps_of_labels_and_an_eval_set_that_names_other_columns_too(cli
     assert fitted.feature_names_in_.tolist() == NAMES
 
 
+@pytest.mark.parametrize("judged", ["q3", "q4"])
+def test_a_worker_whose_rows_have_no_labels_is_as_one_without_rows(client, judged):
+    frame = FRAME.assign(label=FRAME["label"].where(FRAME["query"] == judged))
+    ranker = TreeDirectRanker(HistogramTrees(3, min_child_samples=1), random_state=0)
+    fitted = fit(ranker, partitions(frame, [len(Y)]))
+    assert_equal_fits(fitted, fit_alone(ranker, frame))
+    with pytest.raises(ValueError, match="frame must have rows; got none with a label"):
+        fit(RANKER, frame.assign(label=np.nan).pipe(partitions, [len(Y)]))
+
+
 def test_two_fits_at_once_take_turns(client):
     ranker, fitted = TreeDirectRanker(TREES, random_state=1), {}
 

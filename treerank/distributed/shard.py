@@ -21,7 +21,7 @@ import sklearn.exceptions
 from sklearn.base import clone
 
 import treerank
-from treerank.checks import check_weight, naming, quote, warn_user
+from treerank.checks import as_numbers, check_weight, naming, quote, warn_user
 from treerank.distributed.collective import Collective, LostWorkerError, collective_of
 from treerank.distributed.columns import FrameColumns
 from treerank.distributed.freed_memory import free_unused_memory, keeping_freed_memory
@@ -211,7 +211,7 @@ def _read(
 ) -> dict[str, Any] | None:
     """Return features, labels, queries and weights as arguments of ``training_set``.
 
-    None if there are no rows. ``X`` is a list with a matrix for each partition. Each partition is
+    None if no row has a label. ``X`` is a list with a matrix for each partition. Each partition is
     taken out of ``frames`` as it is read, so that its memory is free. ``weights`` maps arguments to
     columns.
     """
@@ -234,12 +234,21 @@ def _read(
     if not others:
         return None
     table = nw.concat(others)
+    if _are_unjudged(table[columns.label]):  # as on one machine, where other rows have labels
+        return None
     y = check_labels(table[columns.label].to_native(), some_unjudged=True)
     checked = {
         argument: check_weight(argument, table[column].to_numpy(), len(y))
         for argument, column in weights.items()
     }
     return {"X": matrices, "y": y, "qid": table[columns.query].to_numpy(), **checked}
+
+
+def _are_unjudged(labels: nw.Series[Any]) -> bool:
+    """Tell whether all labels are missing; text and dates are not, and are refused later."""
+    if not (labels.dtype.is_numeric() or labels.is_null().all()):
+        return False
+    return bool(np.isnan(as_numbers("label", labels.to_numpy())).all())
 
 
 def _agreed(
@@ -251,12 +260,12 @@ def _agreed(
     """Return ``(features, other arguments)`` of this worker's rows, alike on all workers.
 
     ``shard`` is what :func:`_read` returns; None becomes empty arrays. Features get a dtype that
-    can hold the features of all workers. Refuses a frame that has no rows on any worker.
+    can hold the features of all workers. Refuses a frame that has no labels on any worker.
     """
     dtype = None if shard is None else np.result_type(*shard["X"]).str
     dtypes = [name for name in workers.gather_json(dtype) if name is not None]
     if not dtypes:
-        raise ValueError("frame must have rows; got none.")
+        raise ValueError("frame must have rows; got none with a label.")
     if shard is None:
         shard = {name: np.empty(0) for name in ("y", *columns.weights)}
         shard |= {"X": [], "qid": np.empty(0, dtype=np.int64)}
