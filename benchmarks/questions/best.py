@@ -136,8 +136,8 @@ def section(rows):
     notes = (
         "The members of `best()`, their weights and, later, which fits to drop were chosen on the "
         "training and validation parts of these data sets, before the test parts were read. Other "
-        "programs ran on the machine, too, which affects ratios of processor times less than "
-        "seconds."
+        "programs were running on the machine. This affects ratios of processor times less than "
+        "it affects elapsed times."
     )
     return Section(
         answer,
