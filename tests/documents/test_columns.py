@@ -110,7 +110,11 @@ def test_objects_that_are_numbers_are_numbers_and_so_may_be_names():
     ("columns", "table", "message"),
     [
         (Columns(), {"day": DAY}, "'day' of X must hold numbers, text or categories; .* as days"),
-        (Columns(), {"big": [10**400]}, "Column 'big' of X must hold numbers"),
+        (
+            Columns(),
+            {"big": pd.Series([10**400], dtype=object)},
+            "Column 'big' of X must hold numbers",
+        ),
         (Columns(), {"bag": [{}]}, "Column 'bag' of X must hold numbers"),
         (Columns(), {"bag": [[1], [2]]}, "Column 'bag' of X must hold numbers"),
         (Columns(), {"a": ["text"]}, "Column 'a' of X must hold numbers, as in fit"),

@@ -153,6 +153,7 @@ def test_a_ranker_that_is_not_fitted_is_recognized(name):
 
 
 @pytest.mark.filterwarnings("ignore:qid is None")
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names")  # of scikit-learn 1.8
 @pytest.mark.parametrize("name", sorted(FITTED.keys() - OTHERS))
 def test_a_fitted_ranker_is_scored_as_it_is(name):
     ranker = FITTED[name]()

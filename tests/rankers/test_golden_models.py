@@ -35,6 +35,8 @@ def test_a_model_file_gives_its_scores(path):
     scores, expected = ranker.predict(golden["X"]), golden[path.stem]
     if is_network(ranker):
         np.testing.assert_allclose(scores, expected, rtol=1e-5, atol=1e-6)
+    elif path.stem == "QuadraticPRank":  # a matrix product, which libraries add in their own order
+        np.testing.assert_allclose(scores, expected, rtol=1e-13)
     else:
         np.testing.assert_array_equal(scores, expected)
 

@@ -105,7 +105,7 @@ LARGE = [None, 2**53 + 1] * 80
         ({"X": np.ma.array(np.eye(160), mask=True)}, "X must have no masked entries"),
         ({"X": ONES}, "X must have a row for each document; got 160"),
         ({"y": {"a": 1, "b": ONES}}, r"y\['a'\] must be one-dimensional; got shape \(\)"),
-        ({"y": sparse.csr_array(ONES[None])}, "y must be an array or a list of labels; got <Comp"),
+        ({"y": sparse.csr_array(ONES[None])}, "y must be an array or a list of labels; got <"),
         ({"y": None}, r"y must be one label per row of X.* y is None.* fit\(\*data\)"),
         ({"sample_weight": ONES * 0}, "must leave a row; got zeros only"),
         ({"given_pairs": [[0, 160, 1]]}, "given_pairs: rows must be integers .* row 0"),

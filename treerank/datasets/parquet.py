@@ -402,12 +402,23 @@ def _ids(qid):
         ) from error
 
 
+def _with_plain_lists(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return lists of a fixed size as lists of any size, of which a missing one takes no room.
+
+    Many versions of Arrow write no others.
+    """
+    if not pa.types.is_fixed_size_list(column.type):
+        return column
+    lists = column.cast(pa.list_(column.type.value_type))
+    return lists.take(np.arange(len(lists))) if lists.null_count else lists
+
+
 def _named_columns(X):
     """Return columns by name: those of a data frame, or ``feature_1``, ... of a matrix."""
     frame = as_frame(X)
     if frame is not None:
         table = frame.to_arrow()  # with the index of a pandas data frame behind the columns
-        return {name: table.column(name) for name in frame.columns}
+        return {name: _with_plain_lists(table.column(name)) for name in frame.columns}
     matrix = X.toarray() if issparse(X) else X
     return {
         f"feature_{j}": pa.array(np.ascontiguousarray(column, column.dtype.newbyteorder("=")))

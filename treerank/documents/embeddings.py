@@ -210,8 +210,9 @@ def _checked_size(column: Any, first: Any) -> int:
     Refuses an empty one, and a column whose name is no text.
     """
     if not isinstance(column.name, str):
+        name = column.name.item() if isinstance(column.name, np.generic) else column.name
         raise TypeError(
-            f"Column {column.name!r} of X must have text as its name, since its lists become "
+            f"Column {name!r} of X must have text as its name, since its lists become "
             "columns that are named by it. X.columns.astype(str) is text."
         )
     size = len(first)
