@@ -1,7 +1,9 @@
 """Fits by several workers, which are threads of this process, compared with the fit of one."""
 
 import pickle
+import queue
 import re
+import threading
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -47,6 +49,31 @@ def in_threads(size, work):
         ThreadPoolExecutor(size, initializer=numba.set_num_threads, initargs=(1,)) as pool,
     ):
         return list(pool.map(work, range(size)))
+
+
+def first_error_or_all(size, work):
+    """Return the outcome of each worker; once one has failed, those of others that come soon.
+
+    The others may wait for it in the collective, and cannot be told to stop: engines leave them.
+    """
+    outcomes, ended = queue.Queue(), [None] * size
+
+    def run(rank):
+        numba.set_num_threads(1)
+        outcomes.put((rank, work(rank)))
+
+    with warnings.catch_warnings():  # workers that are threads restore them in any order
+        for rank in range(size):
+            threading.Thread(target=run, args=(rank,), daemon=True).start()
+        for _ in range(size):
+            failed = any(outcome and not outcome.is_fitted for outcome in ended)
+            try:
+                rank, outcome = outcomes.get(timeout=3 if failed else 240)
+            except queue.Empty:
+                assert failed, "a worker has neither failed nor ended"
+                break
+            ended[rank] = outcome
+    return [outcome for outcome in ended if outcome]
 
 
 def in_collective(size, work):
@@ -101,9 +128,11 @@ def fit_in_threads(ranker, n_workers, frame, eval_frame=None, rng=None, checkpoi
     own, others = dealt(frame), dealt(eval_frame)
     with network_of(n_workers) as network:
         options = {"n_threads": 1, "listener": ignore_progress}
-        outcomes = in_threads(
+        outcomes = first_error_or_all(
             n_workers, lambda r: fit_shard(task, own[r], others[r], r, network, **options)
         )
+        if not all(outcome.is_fitted for outcome in outcomes):
+            stop_tracker(network, 1)  # which would wait for workers that were left
     return fitted_from(ranker, outcomes)
 
 
