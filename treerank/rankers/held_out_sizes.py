@@ -1,8 +1,8 @@
-"""Sizes of trees by held-out queries: whether smaller trees rank better, from 1,000 queries on.
+"""Sizes of trees by held-out queries: with 1,000 or more, whether smaller trees rank better.
 
 The numbers of documents, queries and features, from which
 :func:`~treerank.feature_parts.trees.auto_sizes.auto_sizes` chooses, do not tell whether labels are
-noisy. Noisy labels want fewer leaves and fewer trees. With many queries, the data can be asked:
+noisy. Noisy labels need fewer leaves and fewer trees. With many queries, this can be measured:
 trees of both sizes are fitted to some of the training queries, and rank others.
 ``python -m benchmarks many`` measures what this gains.
 """
@@ -23,7 +23,7 @@ from treerank.objectives.base import Objective
 from treerank.progress import ignore_progress, ignore_text, listening, say
 from treerank.rankers.scoring import metric_of
 
-#: Number of queries from which the data are asked, and of queries with two different labels.
+#: Least number of queries for which sizes are compared, and of queries with two different labels.
 MANY_QUERIES, _WITH_TWO_LABELS = 1000, 500
 #: Largest numbers of queries that trees are fitted to, and that they rank, in each of two folds.
 _MOST_TO_FIT, _MOST_TO_RANK = 1000, 2000
@@ -77,9 +77,9 @@ class Fold(NamedTuple):
 
 
 def smaller_trees(ranker: Any, part: Any, data: TrainingSet) -> Any:
-    """Return an unfitted copy of trees with smaller sizes, where held-out queries want them.
+    """Return an unfitted copy of smaller trees if they rank held-out queries better.
 
-    They do if their loss falls and their metric rises by more than its standard error. Otherwise,
+    They do if their loss is lower and their metric is higher by more than its standard error. Else,
     and where the sizes are not to be chosen, None is returned. The same queries are held out for
     any order of rows, names of queries and ``random_state``.
 
