@@ -6,8 +6,8 @@ if the answer is wrong. A crash, a hang and too much memory are failures too: ca
 of their own, one after the other. A module may state the ``SECONDS`` that a case may take and the
 ``GIGABYTES`` that its process may use, if they are not those of ``LIMITS``.
 
-``python -m tests.fuzz reader --minutes 60`` runs one fuzzer, and ``all`` each of them for so long.
-The seed of each case that failed is printed, and ``--seed S --cases 1`` runs that case again.
+``python -m tests.fuzz reader --minutes 60`` runs one fuzzer; with ``all``, the fuzzers share the
+minutes. The seed of each case that failed is printed, and ``--seed S --cases 1`` runs it again.
 """
 
 import copy

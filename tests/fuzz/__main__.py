@@ -95,17 +95,18 @@ def served(module, seed, end, until, folder):
 def main() -> int:
     """Run the fuzzer of the command line; return the exit status."""
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz")
-    parser.add_argument("name", choices=["all", *FUZZERS], help="all are run one after the other")
+    parser.add_argument("name", choices=["all", *FUZZERS], help="all share the minutes")
     parser.add_argument("--minutes", type=float, help="end after so long; 1 without --cases")
     parser.add_argument("--cases", type=int, default=10**9, help="end after so many cases")
     parser.add_argument("--seed", type=int, help="seed of the first case; drawn by default")
     given = parser.parse_args()
     minutes = given.minutes or (1 if given.cases == 10**9 else 10**6)
+    names = FUZZERS if given.name == "all" else [given.name]
     seed = secrets.randbelow(10**9) if given.seed is None else given.seed
     failures = 0
-    for name in FUZZERS if given.name == "all" else [given.name]:
+    for name in names:
         began = time.time()
-        n_cases, n_failed = run(f"tests.fuzz.{name}", seed, given.cases, minutes)
+        n_cases, n_failed = run(f"tests.fuzz.{name}", seed, given.cases, minutes / len(names))
         failures += n_failed
         seconds = time.time() - began
         print(f"{name}: {n_cases} cases in {seconds:.0f} s, {n_failed} failed (seeds from {seed})")
