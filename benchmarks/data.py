@@ -84,7 +84,7 @@ DATA_SETS = {
         DataSet(
             "MSLR sample",
             "mslr_web30k_sample",
-            "web search (MSLR-WEB30K, part of fold 1)",
+            "web search (part of MSLR-WEB30K, fold 1)",
             89,
             9_122,
             136,

@@ -14,7 +14,7 @@ from pathlib import Path
 from . import data
 from .drawing import THEMES, Chart, table
 from .measurements import HERE, read_rows
-from .questions import QUESTIONS, module_of
+from .questions import QUESTIONS, listed, module_of
 
 DOCS = HERE.parent / "docs"
 README = HERE.parent / "README.md"
@@ -60,13 +60,13 @@ class Page:
         module, command = module_of(question), f"python -m benchmarks {question} --write"
         shown = shown_rows(question)
         lines = [f"## {module.TITLE}", "", *self.lines_of(question, module.section(shown))]
-        return "\n".join([*lines, f"To repeat: `{command}`. {provenance(shown)}", ""])
+        return "\n".join([*lines, f"Run `{command}` to repeat this. {provenance(shown)}", ""])
 
     def add_papers(self) -> str:
         """Add the charts of the papers' experiments, and return their Markdown."""
         papers = module_of("papers")
         lines = [f"## {papers.TITLE}", "", *self.lines_of("papers", papers.section())]
-        return "\n".join([*lines, f"To repeat: `{papers.COMMAND}`.", ""])
+        return "\n".join([*lines, f"Run `{papers.COMMAND}` to repeat Table 1.", ""])
 
     def lines_of(self, question: str, section: Section) -> list[str]:
         """Add the charts of a section, and return the lines of its Markdown."""
@@ -114,8 +114,11 @@ def without_rows() -> str:
     missing = [question for question in QUESTIONS if not shown_rows(question)]
     if not missing:
         return ""
-    items = [f"* {module_of(q).TITLE} `python -m benchmarks {q} --write`" for q in missing]
-    text = "No measurements are kept for these questions, or none from an otherwise idle machine:"
+    items = [f"* {module_of(q).TITLE} (`python -m benchmarks {q} --write`)" for q in missing]
+    text = (
+        "The following questions have no stored measurements yet, or their times were measured "
+        "while other programs were running:"
+    )
     return "\n".join(["## Questions without kept measurements", "", text, "", *items, ""])
 
 
@@ -131,18 +134,16 @@ def is_quiet(row: dict) -> bool:
 
 
 def provenance(rows: list[dict]) -> str:
-    """Return from which commits, days and versions rows are."""
+    """Return the sentence on the commits, days and versions of rows."""
     found = [row["environment"] for row in rows]
     commits = sorted({f"`{each['commit']}`" for each in found})
     days = sorted({each["date"] for each in found})
     versions = {f"{name} {v}" for each in found for name, v in each["versions"].items()}
     engines = sorted(v for v in versions if v.split()[0] in ("lightgbm", "xgboost", "catboost"))
     noun = "commit" if len(commits) == 1 else "commits"
-    text = (
-        f"Measured at {noun} {', '.join(commits)} on "
-        f"{' and '.join(dict.fromkeys((days[0], days[-1])))}"
-    )
-    return f"{text} with {', '.join(engines)}." if engines else f"{text}."
+    when = f"on {days[0]}" if days[0] == days[-1] else f"between {days[0]} and {days[-1]}"
+    text = f"The stored measurements were made {when} at {noun} {listed(commits)}"
+    return f"{text}, with {listed(engines)}." if engines else f"{text}."
 
 
 def with_passages(text: str) -> str:
@@ -180,21 +181,26 @@ def data_table() -> str:
 
 INTRODUCTION = """# Evidence
 
-`python -m benchmarks page` draws every figure on this page from the rows kept in
-`benchmarks/results`, and a test checks that they agree. Each section names the command that repeats
-its measurements. Attempts that did not help are listed in `benchmarks/LOG.md`.
+`python -m benchmarks page` generates this page, with all of its numbers and charts, from the
+measurements stored in `benchmarks/results`. A test checks that the page matches these measurements.
+Each section names the command that repeats its measurements. `benchmarks/LOG.md` lists the ideas
+that were tried without success.
 
-**Quality** is NDCG@10 with gains 2^y − 1. It is averaged over the orders of documents with tied
-scores, and queries without a relevant document are left out. Unless a section says otherwise,
-differences are paired over test queries, and their 95 % intervals are bootstrap intervals over
-these queries that take the fitted models as given. If an interval contains 0, the difference is not
-significant. Intervals are not adjusted for multiple comparisons. **Times** are shown only if
-nothing else ran on the machine.
+**Quality** is NDCG@10 with gains 2^y − 1. If documents have tied scores, NDCG is averaged over
+their possible orders. Queries without a relevant document are left out.
+
+**A lead** is the difference in NDCG@10 between two rankers on the same test queries. Unless a
+section says otherwise, the 95 % interval of a lead is a bootstrap interval over these queries. The
+interval does not reflect how much repeated fits would vary. If an interval contains 0, the
+difference is not significant. Intervals are not adjusted for multiple comparisons.
+
+**Elapsed times** are shown only if no other program was running on the machine.
 
 ## Data sets
 
 The synthetic data sets in this table come from treerank's own generator, `make_web_search`, with a
-third of the labels shuffled. A lead on synthetic data means less than a lead on public data.
+third of the labels shuffled. A lead on synthetic data says less about other data than a lead on
+public data.
 
 """
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from .drawing import intervals, table
 from .page import Section
+from .questions import listed
 
 #: Seconds until the threads of OpenMP, which wait for work after a parallel loop, are asleep. Until
 #: then they take a core from the next function and their time counts as its own.
@@ -63,12 +64,20 @@ def section_of(rows, answer, notes=""):
             intervals(
                 answer,
                 groups,
-                "time over that of the other, with the range over turns",
+                "ratio of elapsed times, with the range over runs",
                 reference=1.0,
                 logarithmic=True,
             )
         )
-        head = ["what", "over", "with", "ratio", "range over turns", "of CPU time", "ms"]
+        head = [
+            "measured",
+            "compared with",
+            "setting",
+            "ratio",
+            "range",
+            "ratio of CPU times",
+            "ms",
+        ]
         body = [
             [
                 *_names(row),
@@ -84,8 +93,9 @@ def section_of(rows, answer, notes=""):
     for names in dict.fromkeys(tuple(row["values"]) for row in others):
         of_kind = [row for row in others if tuple(row["values"]) == names]
         body = [[_name(row), *map(number, row["values"].values())] for row in of_kind]
-        title = ", ".join(names)
-        tables.append((title[0].upper() + title[1:], table(["what", *names], body)))
+        named = [name.replace("cpu", "CPU") for name in names]
+        title = listed(named)
+        tables.append((title[0].upper() + title[1:], table(["measured", *named], body)))
     return Section(answer, charts, tables, notes)
 
 

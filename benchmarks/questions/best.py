@@ -11,7 +11,7 @@ from benchmarks import comparing, data
 from benchmarks.drawing import intervals, ndcg, signed, table
 from benchmarks.measurements import Measurement
 from benchmarks.page import Section
-from benchmarks.questions import listed, values_by
+from benchmarks.questions import listed, number_of, values_by
 from benchmarks.questions.quality import SYNTHETIC, leads_table
 from benchmarks.rankers import BEST, DEFAULT
 
@@ -63,9 +63,10 @@ def passages(rows):
     public = [v for (name, peer), v in over.items() if peer == DEFAULT and name in data.PUBLIC]
     text = (
         f"`TreeDirectRanker.best()` has a higher NDCG@10 than the default on "
-        f"{sum(v['lead'] > 0 for v in public)} of {len(public)} public data sets, significantly on "
-        f"{sum(v['low'] > 0 for v in public)}. A fit takes {times_text(rows)} as much processor "
-        "time as a fit of the default ([evidence](../evidence.md))."
+        f"{sum(v['lead'] > 0 for v in public)} of {len(public)} public data sets; the difference "
+        f"is significant on {number_of(v['low'] > 0 for v in public)} of them. Fitting it takes "
+        f"{times_text(rows)} as much processor time as fitting the default "
+        "([evidence](../evidence.md))."
     )
     return {"cost": text, "gains": gains_table(rows)}
 
@@ -101,22 +102,25 @@ def section(rows):
     groups = {}
     for (name, peer), value in leads.items():
         lead = tuple(value[v] for v in ("lead", "low", "high"))
-        groups.setdefault(name, {})[f"less {peer}"] = lead
+        groups.setdefault(name, {})[f"over {peer}"] = lead
     over = {name: value for (name, peer), value in leads.items() if peer == DEFAULT}
     public = [value for name, value in over.items() if name in data.PUBLIC]
     answer = (
         f"`TreeDirectRanker.best()` has a higher NDCG@10 than the default on "
-        f"{sum(v['lead'] > 0 for v in public)} of {len(public)} public data sets, significantly on "
-        f"{sum(v['low'] > 0 for v in public)}."
+        f"{sum(v['lead'] > 0 for v in public)} of {len(public)} public data sets; the difference "
+        f"is significant on {number_of(v['low'] > 0 for v in public)} of them."
     )
     pooled = over.get(", ".join(SMALL))
     if pooled:
         answer += (
-            f" Over the {pooled['n_queries']} queries of {listed(SMALL)} together, it gains "
-            f"{ndcg(pooled['lead'])} (95 %: {ndcg(pooled['low'])} to {ndcg(pooled['high'])})."
+            f" On the {pooled['n_queries']} test queries of {listed(SMALL)} combined, its lead is "
+            f"{signed(pooled['lead'])} (95 % interval: {signed(pooled['low'])} to "
+            f"{signed(pooled['high'])})."
         )
     if costs(rows):
-        answer += f" A fit takes {times_text(rows)} as much processor time as a fit of the default."
+        answer += (
+            f" Fitting it takes {times_text(rows)} as much processor time as fitting the default."
+        )
     chart = intervals(
         f"Lead of TreeDirectRanker.best() in NDCG@10. {answer}",
         groups,
@@ -134,10 +138,10 @@ def section(rows):
         for name in sets
     ]
     notes = (
-        "The members of `best()`, their weights and, later, which fits to drop were chosen on the "
-        "training and validation parts of these data sets, before the test parts were read. Other "
-        "programs were running on the machine. This affects ratios of processor times less than "
-        "it affects elapsed times."
+        "The members of `best()`, their weights and the fits that were dropped later were all "
+        "chosen on the training and validation parts of these data sets, before the test parts "
+        "were read. Other programs were running during the measurements; their effect on "
+        "processor times is smaller than on elapsed times."
     )
     return Section(
         answer,

@@ -98,8 +98,9 @@ def section(rows):
     ahead = sum(v["log loss"] < v["isotonic"] for _, v in cells)
     worst = max(v["error"] for _, v in cells)
     answer = (
-        f"The expected calibration error on test queries is at most {ndcg(worst)}. The log loss is "
-        f"lower than with isotonic regression in {ahead} of {len(cells)} cells."
+        f"On test queries, the expected calibration error is at most {ndcg(worst)}. In {ahead} "
+        f"of {len(cells)} cases, the log loss is lower than that of isotonic regression. A case is "
+        "a combination of a data set and the lowest label that counts as relevant."
     )
     chart = intervals(answer, groups, "expected calibration error, with its 95 % interval")
     head = ["data set", "relevant from", "share relevant", "error", "log loss", "isotonic", "gap"]

@@ -67,10 +67,12 @@ def section(rows):
     scores = [row for row in rows if "format" in row["conditions"]]
     wrong = sum(row["values"]["wrong"] for row in scores)
     n = min((row["values"]["documents"] for row in scores), default=0)
+    formats = listed([f"`{row['conditions']['format']}`" for row in scores])
     answer = (
-        f"Of {n:,} scores in each of the formats "
-        f"{listed([row['conditions']['format'] for row in scores])}, {wrong or 'none'} differs by "
-        "even one bit from the scores that the export predicts."
+        f"In each of the formats {formats}, "
+        f"{n:,} scores were computed by the program that reads the file. "
+        f"{wrong or 'None'} of them {'differs' if wrong < 2 else 'differ'} by even a single bit "
+        "from the scores that the export predicts."
     )
     head = ["format", "forests", "scores", "wrong"]
     body = [
@@ -116,7 +118,7 @@ def section(rows):
         )
     notes = (
         "For RankLib, Solr, Vespa and the plugins of OpenSearch and Elasticsearch, the export uses "
-        "emulations written from their source code. They were compared with the real programs by "
-        "hand, and no figures were kept."
+        "emulations that were written from the source code of these programs. The emulations were "
+        "compared with the real programs by hand; the results were not stored."
     )
     return Section(answer, charts, tables, notes)

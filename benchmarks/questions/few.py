@@ -27,7 +27,7 @@ from benchmarks.questions import number_of, values_by
 from benchmarks.rankers import DEFAULT
 from treerank import Ensemble, LightGBMTrees, TreeDirectRanker, make_web_search, read_letor
 
-TITLE = "Which ranker for 25 to 100 judged queries?"
+TITLE = "Which ranker should you use with 25 to 100 judged queries?"
 IS_TIMING = False
 TREES, LINEAR, PEER = 'TreeDirectRanker("lightgbm")', 'TreeDirectRanker("linear")', "LGBMRanker()"
 BLEND = "trees of two losses and a linear model"
@@ -188,21 +188,22 @@ def passages(rows):
 
     def times_of(ranker):
         times = [means[(*cell, ranker)]["seconds over the trees"] for cell in cells]
-        return f"{min(times):.1f} to {max(times):.1f} times the processor time"
+        return f"{min(times):.1f} to {max(times):.1f} times as much processor time"
 
     default = (
         f"On {len(PUBLIC)} public data sets with {FEW[0]} to {FEW[-1]} judged queries, the default "
-        f"gains on average {gain_of(DEFAULT)} over trees of one loss, and a fit takes "
-        f"{times_of(DEFAULT)}. Of the {len(cells)} combinations of a data set with a number of "
-        f"queries, it is significantly worse than the linear model in {behind(LINEAR)}, and "
-        f"significantly worse than `LGBMRanker()` in {behind(PEER)}. On average, its NDCG@10 is "
+        f"gains on average {gain_of(DEFAULT)} over trees with a single loss. A fit takes "
+        f"{times_of(DEFAULT)}. In {len(cells)} combinations of a data set and a number of "
+        "queries, it was also compared with the linear model and with `LGBMRanker()`. It is "
+        f"significantly worse than the linear model in {behind(LINEAR)} of them, and significantly "
+        f"worse than `LGBMRanker()` in {behind(PEER)}. On average, its NDCG@10 is "
         f"{ndcg(pooled(public[DEFAULT, LINEAR])[0])} higher than that of the linear model and "
         f"{ndcg(pooled(public[DEFAULT, PEER])[0])} higher than that of `LGBMRanker()` "
         "([evidence](../evidence.md))."
     )
     linear = (
-        f"With the linear model, the gain over trees of one loss is {gain_of(BLEND)}, and a fit "
-        f"takes {times_of(BLEND)}."
+        f"With the linear model, the gain over trees with a single loss is {gain_of(BLEND)}. "
+        f"A fit takes {times_of(BLEND)} as a fit of those trees."
     )
     return {"default": default, "linear": linear}
 
@@ -222,7 +223,7 @@ def section(rows):
     over = leads[DEFAULT, TREES]
     groups = {
         f"{name}, {n} queries": {
-            f"{ranker} minus {TREES}": _interval(leads[ranker, TREES][name, n])
+            _code(ranker).strip("`"): _interval(leads[ranker, TREES][name, n])
             for ranker in (DEFAULT, BLEND)
             if (name, n) in leads[ranker, TREES]
         }
@@ -251,20 +252,21 @@ def section(rows):
                 ]
             )
     answer = (
-        f"With 25 to 100 judged queries, `{DEFAULT}` combines two sums of trees: one fitted to "
-        "pairs, and one fitted to the labels by squared error, with half the weight. It ranks "
-        f"better than `{TREES}`, which is the first sum alone, in "
-        f"{sum(v['lead'] > 0 for v in over.values())} of {len(over)} cells (significantly in "
-        f"{sum(v['low'] > 0 for v in over.values())}) and significantly worse in "
-        f"{number_of(v['high'] < 0 for v in over.values())}. A cell is a data set with a number of "
-        "queries."
+        f"With 25 to 100 judged queries, `{DEFAULT}` adds up the scores of two sets of trees. The "
+        "first set is fitted to pairs of documents. The second set has half the weight, and is "
+        f"fitted to the labels by squared error. `{TREES}` consists of the first set alone. Both "
+        f"rankers were compared in {len(over)} cells, which are combinations of a data set and a "
+        f"number of judged queries. `{DEFAULT}` ranks better in "
+        f"{sum(v['lead'] > 0 for v in over.values())} cells "
+        f"(significantly in {sum(v['low'] > 0 for v in over.values())}), and significantly worse "
+        f"in {number_of(v['high'] < 0 for v in over.values())}."
     )
     if ("public", (DEFAULT, TREES)) in summary:
         lead, low, high = summary["public", (DEFAULT, TREES)]
         answer += (
-            f" On average over the cells of public data sets, it gains {signed(lead)} in NDCG@10 "
-            f"(95 %: {signed(low)} to {signed(high)}); with a linear model as a third part, the "
-            f"gain is {signed(summary['public', (BLEND, TREES)][0])}."
+            f" On public data sets, the average lead of `{DEFAULT}` is {signed(lead)} (95 % "
+            f"interval: {signed(low)} to {signed(high)}). With a linear model as a third part, the "
+            f"average lead is {signed(summary['public', (BLEND, TREES)][0])}."
         )
     means = values_by(rows, "data", "queries", "ranker")
     names = [*map(_code, RANKERS)]
@@ -294,16 +296,16 @@ def section(rows):
         for (name, n), value in found.items()
     ]
     notes = (
-        f"Training queries are drawn {DRAWS_OF_BLEND} or {DRAWS} times per cell, as the table of "
-        f"NDCG@10 says, and {DRAWS_OF_BLEND} times for the sum with a linear model. "
-        "The members and their weights were chosen on queries of the "
+        "The training queries of a cell are drawn several times; the table of NDCG@10 gives the "
+        f"number of draws. The sum with a linear model is always fitted to {DRAWS_OF_BLEND} draws. "
+        "The parts of these sums and their weights were chosen on the "
         "training and validation parts, and fixed before the test parts were read. In data sets "
         "with five folds, however, the validation queries of one fold are test queries of another. "
         "The linear model was left out of the default after the test parts had been read, because "
         "few export formats for search engines support trees and a linear model together. "
-        "The intervals are over draws: all draws from a public data set share its test queries, "
-        "so the intervals show how much the results vary with the queries drawn for training, not "
-        "how much they would vary with other test queries."
+        "The intervals are computed over draws. All draws from a public data set share its test "
+        "queries. The intervals therefore show how much the results vary with the training "
+        "queries that are drawn, but not how much they would vary with other test queries."
     )
     chart = intervals(
         f"Leads over {TREES} in NDCG@10 with few queries. {answer}",
@@ -316,8 +318,8 @@ def section(rows):
         [chart],
         [
             (
-                "Mean leads over the cells, and in how many cells they are significant",
-                table(["data", "ranker", *lead_head, "ahead", "behind"], body),
+                "Mean leads, with the number of significant cells",
+                table(["data", "ranker", *lead_head, "better", "worse"], body),
             ),
             (
                 f"Leads of `{DEFAULT}`",
@@ -334,7 +336,7 @@ def section(rows):
 
 
 def _code(ranker):
-    return ranker if ranker == BLEND else f"`{ranker}`"
+    return "default and linear model" if ranker == BLEND else f"`{ranker}`"
 
 
 def _ratio(value):

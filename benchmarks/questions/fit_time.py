@@ -14,7 +14,7 @@ import numpy as np
 from benchmarks import gradients, neighbors, phases, processes, timing
 from benchmarks.drawing import table
 from benchmarks.measurements import Measurement
-from benchmarks.questions import listed, values_by
+from benchmarks.questions import values_by
 from treerank import LightGBMTrees, TreeDirectRanker, XGBoostTrees, make_web_search
 from treerank.baselines import LambdaMART
 
@@ -55,6 +55,10 @@ COMPILED = {
         DATA,
         "TreeDirectRanker(HistogramTrees()).fit(X, y, qid).predict(X)",
     ),
+}
+#: Names of the page for those of the rows.
+SHOWN = {
+    "very first fit, own trees, with predict": "first fit and predict, treerank's trees",
 }
 
 
@@ -244,7 +248,7 @@ def section(rows):
         if "over" in row["conditions"]
     }
     parts = [
-        f"a fit of {name} takes {ratios[fit, 2]:.2f} times as long as a fit of `{peer}`"
+        f"A fit of {name} takes {ratios[fit, 2]:.2f} times as long as a fit of `{peer}`."
         for name, fit, peer in (
             ("treerank's own trees", "LambdaMART", "LGBMRanker"),
             ("LightGBM's trees in treerank", "TreeDirectRanker on LightGBM", "LGBMRanker"),
@@ -252,8 +256,14 @@ def section(rows):
         )
         if (fit, 2) in ratios
     ]
-    answer = "Seconds and ratios of fits."
+    answer = "The tables show the times of fits, and their ratios."
     if parts:
-        answer = f"With trees of the same size on two threads, {listed(parts)}."
+        answer = " ".join(
+            ["All of these fits build trees of the same size on two threads.", *parts]
+        )
     # The page on trees has the table of phases.
-    return timing.section_of([row for row in rows if "phases" not in row["conditions"]], answer)
+    shown = [row for row in rows if "phases" not in row["conditions"]]
+    for i, row in enumerate(shown):
+        if first := row["conditions"].get("first"):
+            shown[i] = row | {"conditions": {"first": SHOWN.get(first, first)}}
+    return timing.section_of(shown, answer)

@@ -276,8 +276,8 @@ def leads_sentence(found):
         "Trees and a linear model on raw and min-max scores were compared with each of the "
         f"{len(others)} methods above them in the tables, in four scenarios and for four numbers "
         f"of judged queries. They are significantly better in {ahead} of these {len(leads)} "
-        f"comparisons, and significantly worse in {behind or 'none'}. The NDCG@10 of a linear "
-        "model of min-max scores, which is what search engines can apply, is "
+        f"comparisons, and significantly worse in {behind or 'none'}. A linear model on min-max "
+        "scores is what search engines can apply; its NDCG@10 is "
         f"{short(min(engine))} to {short(max(engine))} lower. Adding the columns of reciprocal "
         f"ranks changes NDCG@10 by at most {short(more)}."
     )
@@ -293,10 +293,11 @@ def engines_sentence(rows):
         with_own = f"{own[0]:,} and {own[1]:,} pairs change their order"
     elastic = f"{textbook[1]['changed']:,}" if textbook[1]["changed"] else "none"
     return (
-        'On 1,000 queries of the scenario "strong", weights that were learned on textbook min-max '
-        f"scores change the order of {textbook[0]['changed']:,} of {textbook[0]['pairs']:,} pairs "
-        f"in the emulation of OpenSearch, and of {elastic} in that of Elasticsearch. With columns "
-        f"computed as the engine does (`engine=`), {with_own}."
+        "Suppose that the weights are learned on textbook min-max scores. On 1,000 queries of the "
+        f'scenario "strong", the order of {textbook[0]["changed"]:,} of {textbook[0]["pairs"]:,} '
+        "pairs then changes in the emulation of OpenSearch, and the order of "
+        f"{elastic} in that of Elasticsearch. With columns that are computed as the engine does it "
+        f"(`engine=`), {with_own}."
     )
 
 
@@ -307,32 +308,32 @@ def section(rows):
     leads = [value for (_, method, _), value in found.items() if method in others]
     ahead, behind = sum(v["low"] > 0 for v in leads), sum(v["high"] < 0 for v in leads)
     answer = (
-        "Trees with a linear model on raw and min-max scores, fitted to 20 to 1,000 judged "
-        f"queries, are significantly ahead of the other methods in {ahead} of {len(leads)} cells "
-        f"(four scenarios, four numbers of judged queries, {len(others)} methods) and "
-        f"significantly behind in {behind or 'none'}. One scenario is real, and three are "
-        "simulated."
+        "Trees and a linear model on raw and min-max scores were compared with "
+        f"{len(others)} other methods, in four scenarios and with 20 to 1,000 judged queries. "
+        f"Trees and a linear model are significantly better in {ahead} of these {len(leads)} "
+        f"comparisons, and significantly worse in {behind or 'none'}. One scenario uses real "
+        "retrievers; in the other three, some retrievers are simulated."
     )
     shown = [BLEND, SINGLE, GRID, "linear model, min-max", "trees, raw and min-max"]
     series = {name: [(n, found["fields", name, n]["ndcg"]) for n in DRAWS] for name in shown}
     chart = curves(
         f"NDCG@10 by number of judged queries. {answer}",
         series,
-        "judged queries (fields of films: real)",
+        'judged queries, in the scenario "fields" (real)',
         "NDCG@10",
     )
     parts = []
     for world in retrievers.WORLDS:
         kind = "real" if world == "fields" else "simulated"
-        parts.append((f"NDCG@10 by method, {world} ({kind})", learned_table(found, world)))
+        parts.append((f'NDCG@10 in the scenario "{world}" ({kind})', learned_table(found, world)))
     head = ["scenario", "judged queries", "compared with", "lead", "from", "to"]
     lost = [
         [world, n, method, *(signed(value[v]) for v in ("lead", "low", "high"))]
         for (world, method, n), value in found.items()
         if method in others and value["low"] <= 0
     ]
-    parts.append((f"The {len(lost)} cells without a significant lead", table(head, lost)))
-    notes = "The tables of fusions without labels are in [Hybrid search](guide/hybrid.md)."
+    parts.append((f"The {len(lost)} comparisons without a significant lead", table(head, lost)))
+    notes = "[Hybrid search](guide/hybrid.md) has tables of fusion methods that need no labels."
     return Section(answer, [chart], parts, notes)
 
 

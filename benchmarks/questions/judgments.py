@@ -147,7 +147,7 @@ def passages(rows):
     human = sorted({n for n, _ in coverage} - {0})
     alone = coverage[0, "LLM alone"]
     text = (
-        f"In a simulation of {len(coverage[human[0], BOTH])} cells (combinations of a judge, a "
+        f"In a simulation of {len(coverage[human[0], BOTH])} settings (combinations of a judge, a "
         f"question and a collection), the coverage of the 95 % intervals was at least "
         f"{least_of(coverage, human)}. Intervals from the LLM's labels alone had a coverage of "
         f"{share(min(alone))} to {share(max(alone))} "
@@ -182,14 +182,14 @@ def section(rows):
     found = llm_training.gains(flat(rows, "way"))
     stacked = [gain for key, gain in found.items() if key[3] == STACKED]
     answer = (
-        "With simulated judges, the coverage of 95 % intervals that combine both kinds of labels "
-        f"is at least {least_of(coverage, human)} in all {len(coverage[human[0], BOTH])} cells. "
-        f"The variance of the estimates is {min(gains):.2f} to {max(gains):.2f} times smaller than "
-        "with human labels alone. Intervals from the LLM's labels alone have a coverage of "
-        f"{share(min(alone))} to {share(max(alone))}. The NDCG@10 of a ranker that stacks both "
-        f"kinds of labels differs by {signed(min(stacked))} to {signed(max(stacked))} from that of "
-        "the better of two rankers: one fitted to human labels alone, and one fitted to the LLM's "
-        "labels alone."
+        "If 95 % intervals combine both kinds of labels, their coverage in "
+        f"{len(coverage[human[0], BOTH])} simulated settings is at least "
+        f"{least_of(coverage, human)}. With human labels alone, the variance of the estimates is "
+        f"{min(gains):.2f} to {max(gains):.2f} times as large as with both kinds. Intervals from "
+        "the LLM's labels alone have a coverage of only "
+        f"{share(min(alone))} to {share(max(alone))}. A ranker can also learn from both kinds of "
+        "labels by stacking. Compared with a fit to the better of the two kinds alone, stacking "
+        f"changes NDCG@10 by {signed(min(stacked))} to {signed(max(stacked))}."
     )
     chart = intervals(answer, groups, "share of intervals that cover the true value: mean, least "
         "and most over cells", reference=0.95)  # fmt: skip
@@ -215,9 +215,7 @@ def section(rows):
             documents.setdefault(row["method"], []).append(row["gain"])
     if documents:
         tables.append((
-            "P@10 with 500 documents judged by people, in 50 whole queries or spread over all "
-            "queries: how many times smaller the variance is than with human labels of 50 whole "
-            "queries alone",
+            "Variance of P@10 with 500 documents judged by people",
             table(["method", "least", "most"],
                 [[m, f"{min(v):.2f}", f"{max(v):.2f}"] for m, v in documents.items()]),
         ))  # fmt: skip
@@ -226,8 +224,12 @@ def section(rows):
         [chart],
         tables,
         (
-            'The LLM\'s labels are simulated. "Mixed" uses the human label where there is one, and '
-            "otherwise the LLM's label with half the weight."
+            "All judges are simulated. A setting is a combination of a judge, a question and a "
+            'collection. "Mixed" training uses the human label where there is one, and '
+            "otherwise the LLM's label with half the weight. In the table of P@10, people judge "
+            "500 documents: either all of the top 10 in 50 queries, or documents that are spread "
+            "over all queries. The table shows the variance with human labels of 50 whole "
+            "queries, divided by the variance of the method."
         ),
     )
 

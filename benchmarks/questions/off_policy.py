@@ -180,29 +180,31 @@ def section(rows):
         row["conditions"]["check"]: row["values"] for row in rows if "check" in row["conditions"]
     }
     parts = [
-        "The 95 % intervals of `evaluate_from_log` contain the true value for "
-        f"{100 * min(shares):.1f} to {100 * max(shares):.1f} % of {cells[0][1]['logs']} simulated "
-        "logs per cell."
+        f"For each of {len(cells)} settings, {cells[0][1]['logs']} click logs were simulated. "
+        "Depending on the setting and the estimator, the 95 % intervals of `evaluate_from_log` "
+        f"contain the true value for {100 * min(shares):.1f} to {100 * max(shares):.1f} % of these "
+        "logs."
     ]
     if "sampled lists" in checks:
         v = checks["sampled lists"]
         parts.append(
-            f"In {v['draws']:,} sampled lists, the frequency of each document at each position is "
-            f"within {v['standard errors']:.1f} standard errors of its propensity "
-            f"({v['propensities']} propensities)."
+            f"The propensities of `sample_lists` were compared with the frequencies in "
+            f"{v['draws']:,} sampled lists; the largest of {v['propensities']} differences is "
+            f"{v['standard errors']:.1f} standard errors."
         )
     if "clicks of a new ranker" in checks:
         v = checks["clicks of a new ranker"]
         parts.append(
-            f"The clicks per session of a new ranker are estimated at {v['estimate']:.3f} "
-            f"(standard error {v['standard error']:.3f}); the true value is {v['truth']:.3f}."
+            "For a new ranker, the estimated number of clicks per session is "
+            f"{v['estimate']:.3f} (standard error {v['standard error']:.3f}); the true value is "
+            f"{v['truth']:.3f}."
         )
     if "diverse lists" in checks:
         v = checks["diverse lists"]
         share = "all" if v["equal"] == v["lists"] else f"{v['equal']:,} of"
         parts.append(
             f"In {share} {v['lists']:,} tests, `diversify` returns the same list as a direct "
-            "implementation of MMR."
+            "implementation of maximal marginal relevance (MMR)."
         )
     answer = " ".join(parts)
     label = "share of intervals that cover the true value"

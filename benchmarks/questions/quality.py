@@ -64,8 +64,8 @@ def summary(rows):
     is_always_ahead = all(ahead == sets for ahead, _, _, sets in found.values())
     of_sets = "all " * is_always_ahead + WORDS[len(data.PUBLIC)]
     return (
-        f"On {of_sets} public data sets, `{DEFAULT}` at its defaults has a higher NDCG@10 than "
-        f"{listed(parts)}."
+        f"On {of_sets} public data sets, `{DEFAULT}` with default settings has a higher "
+        f"NDCG@10 than {listed(parts)}."
     )
 
 
@@ -82,7 +82,7 @@ def section(rows):
     sets = [name for name in (*data.PUBLIC, *SYNTHETIC) if (name, peers[0]) in leads]
     groups = {
         name: {
-            f"less {peer}": tuple(leads[name, peer][v] for v in ("lead", "low", "high"))
+            f"over {peer}": tuple(leads[name, peer][v] for v in ("lead", "low", "high"))
             for peer in peers
             if (name, peer) in leads
         }
@@ -90,8 +90,8 @@ def section(rows):
     }
     answer = (
         f"{summary(rows)} The test parts of the public data sets have between 18 (MSLR sample) and "
-        "4,623 (MSRD) queries, so only large differences can be significant on the small ones. The "
-        "synthetic data sets come from treerank's own generator."
+        "4,623 (MSRD) queries, so on the small ones, only large differences can be significant. "
+        "The synthetic data sets come from treerank's own generator."
     )
     chart = intervals(
         f"Lead of TreeDirectRanker() in NDCG@10. {answer}",
@@ -110,11 +110,11 @@ def section(rows):
     ]
     tables = [
         (
-            "NDCG@10 at defaults",
+            "NDCG@10 with default settings",
             table(["data set", "test queries", *(f"`{r}`" for r in rankers)], body),
         ),
         (
-            f"Lead of `{DEFAULT}` at defaults",
+            f"Lead of `{DEFAULT}` with default settings",
             leads_table({key: value for key, value in leads.items() if key[1] in peers}),
         ),
     ]
@@ -122,16 +122,22 @@ def section(rows):
     if stopped:
         tables.append(
             (
-                f"Lead of `{DEFAULT}` if all rankers use early stopping on a validation part (the "
-                "others stop after 50 trees without a better NDCG@10, or after 1,000)",
+                f"Lead of `{DEFAULT}` if all rankers use early stopping",
                 leads_table(stopped),
             )
         )
     notes = (
         "Folds 0 to 2 of MSRD are used for training, and folds 3 and 4 for testing. The rule "
-        "that chooses the default hyperparameters was developed on training and validation parts, "
-        "but for MSRD on samples from all folds, so MSRD is not an independent test of the rule."
+        "that chooses the default hyperparameters was developed on the training and validation "
+        "parts of these data sets. For MSRD, however, samples from all folds were used, so MSRD is "
+        "not an independent test of the rule."
     )
+    if stopped:
+        notes += (
+            " With early stopping, each ranker monitors NDCG@10 on the validation part. The "
+            "rankers of LightGBM and XGBoost stop after 50 trees without an improvement, or when "
+            "they reach 1,000 trees."
+        )
     return Section(answer, [chart], tables, notes)
 
 

@@ -90,10 +90,11 @@ def section(rows):
     parts = []
     if seconds.get("LETOR, treerank") and seconds.get("LETOR, scikit-learn"):
         ratio = seconds["LETOR, treerank"] / seconds["LETOR, scikit-learn"]
-        parts.append(f"reading a LETOR file takes {ratio:.2f} times as long as in scikit-learn")
+        parts.append(f"reading a LETOR file takes {ratio:.2f} times as long as with scikit-learn")
     if ratios:
         parts.append(
-            f"metrics take {min(ratios):.2f} to {max(ratios):.2f} times as long as in ranx"
+            f"computing metrics takes {min(ratios):.2f} to {max(ratios):.2f} times as long as with "
+            "ranx"
         )
     answer = ", and ".join(parts)
     return timing.section_of(rows, f"{answer[:1].upper()}{answer[1:]}." if parts else "Seconds.")

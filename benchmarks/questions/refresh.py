@@ -97,12 +97,17 @@ def section(rows):
     parts = []
     for n_new in dict.fromkeys(c["new queries"] for c, _ in cells):
         own = [v for c, v in cells if c["new queries"] == n_new]
-        worse, accepted = (sum(v[k] for v in own) for k in ("shipped, worse", "shipped"))
+        names = ("shipped, worse", "shipped", "drifts")
+        worse, accepted, drifts = (sum(v[name] for v in own) for name in names)
         parts.append(
-            f"Of {accepted} models that `refresh` accepts with {n_new} new queries, {worse} "
-            f"{'is' if worse == 1 else 'are'} significantly worse on other queries."
+            f"With {n_new} new queries, `refresh` accepts {accepted} of {drifts} new models; on "
+            f"other queries, {worse or 'none'} of them {'is' if worse < 2 else 'are'} "
+            "significantly worse than the old model."
         )
-    answer = f"{' '.join(parts)} By chance, 2.5 % of equally good models would be."
+    answer = (
+        f"{' '.join(parts)} Even if all accepted models were exactly as good as the old "
+        "ones, about 2.5 % of them would appear significantly worse by chance."
+    )
     groups = {
         f"{SHOWN[c['drift']]}, {c['new queries']}": {
             SHOWN[k]: (v[k], None, None) for k in ("shipped", "shipped, worse")
@@ -114,8 +119,9 @@ def section(rows):
     head = ["drift", "new queries", *(SHOWN.get(name, name) for name in names)]
     body = [[SHOWN[c["drift"]], c["new queries"], *(v[name] for name in names)] for c, v in cells]
     notes = (
-        "The data are synthetic. In each drift, features of the new queries are scaled or lost, or "
-        'labels are reversed or shuffled, for a random share of features or documents. "Worse" '
-        'and "better" are significant differences from the old model on 200 other queries.'
+        "The data are synthetic. In each simulated drift, a random share of the features of the "
+        "new queries is scaled or lost, or a random share of their labels is reversed or shuffled. "
+        '"Worse" and "better" mean significantly worse or better than the old model on 200 other '
+        "queries."
     )
     return Section(answer, [chart], [("Drifts", table(head, body))], notes)

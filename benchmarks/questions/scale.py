@@ -13,7 +13,6 @@ from benchmarks.drawing import intervals, table
 from benchmarks.files import write_parquet_rows
 from benchmarks.measurements import Measurement
 from benchmarks.page import Section
-from benchmarks.questions import listed
 from treerank import HistogramTrees, TreeDirectRanker, make_web_search
 
 TITLE = "How much memory does a fit take, and how does it grow?"
@@ -140,10 +139,11 @@ def remembered_text(kept):
     few, most = kept[0], kept[-1]
     grown = (most["file kB"] - most["file without kB"]) / 1e3
     return (
-        f"This takes {most['bytes a query']:.0f} bytes per query in memory. A model file of 20 "
-        f"small trees grows from {few['file without kB']:.0f} to {few['file kB']:.0f} kB with "
-        f"{few['remembered queries']:,} queries, and by {grown:.2f} MB with "
-        f"{most['remembered queries']:,}. If there are more queries, a sample of as many is kept."
+        f"This takes {most['bytes a query']:.0f} bytes per query in memory. With "
+        f"{few['remembered queries']:,} queries, a model file of 20 small trees grows from "
+        f"{few['file without kB']:.0f} to {few['file kB']:.0f} kB. With "
+        f"{most['remembered queries']:,} queries, it grows by {grown:.2f} MB. If there are more "
+        "queries than that, a random sample of this size is kept."
     )
 
 
@@ -159,16 +159,16 @@ def section(rows):
         groups.setdefault(name, {})[dtype] = (peak, None, None)
         body.append([name, dtype, f"{peak:.2f}"])
     parts = [
-        f"{peaks[ours, 'float64'] / peaks[peer, 'float64']:.2f} times as high with `{ours}` as "
-        f"with `{peer}`"
+        f"With `{ours}`, peak memory is {peaks[ours, 'float64'] / peaks[peer, 'float64']:.2f} "
+        f"times as high as with `{peer}`."
         for ours, peer in PEERS.items()
         if (ours, "float64") in peaks and (peer, "float64") in peaks
     ]
-    answer = "No peak of a fit is kept yet."
+    answer = "The peak memory of a fit has not been measured yet."
     if parts:
         answer = (
-            "The peak memory of a fit to 1,000,000 x 136 documents in an array, including the "
-            f"array, is {listed(parts)}."
+            "All of these fits read an array of 1,000,000 documents with 136 features, which is "
+            f"included in their peak memory. {' '.join(parts)}"
         )
     tables = [("Peaks of memory", table(["fit", "features", "GB"], body))] if body else []
     charts = [intervals(answer, groups, "peak of resident memory, GB")] if body else []

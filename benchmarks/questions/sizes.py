@@ -21,7 +21,7 @@ from treerank import LightGBMTrees, TreeDirectRanker
 from treerank.feature_parts.trees.auto_sizes import auto_sizes
 from treerank.statistics import bootstrap_interval
 
-TITLE = "Are the hyperparameters that are chosen from the data good?"
+TITLE = "How good are the hyperparameters that are chosen from the data?"
 IS_TIMING = False
 LEAVES, RATE = (4, 8, 15, 31, 63), 0.05
 TREES = (10, 20, 30, 45, 65, 100, 140, 200, 280, 400)

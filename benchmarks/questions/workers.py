@@ -10,6 +10,7 @@ import functools
 from benchmarks.drawing import intervals, table
 from benchmarks.measurements import Measurement
 from benchmarks.page import Section
+from benchmarks.questions import listed
 
 TITLE = "How long does a fit by several workers take?"
 IS_TIMING = True
@@ -62,18 +63,18 @@ def section(rows):
         if row["conditions"].get("fit by") and row["conditions"]["rows"] == 1_000_000
     }
     same = [name for name, found in models.items() if len(found) == 1]
-    answer = "Seconds of fits by one and by two workers."
+    answer = "The table shows the times of fits by one worker and by two workers."
     if {("workers", 2), ("threads", 2)} <= set(seconds):
         workers, threads = seconds["workers", 2], seconds["threads", 2]
         before = workers["seconds"] - workers["seconds of rows"]
         after = workers.get("seconds after the rows", before)  # older rows have the difference
         answer = (
-            f"A fit to 1,000,000 documents takes {after:.1f} s with two workers of one thread "
-            "each, once they have the rows, and "
-            f"{threads['seconds']:.1f} s in one process with two threads."
+            f"A fit to 1,000,000 documents takes {threads['seconds']:.1f} s in one process with "
+            f"two threads. With two workers of one thread each, the same fit takes {after:.1f} s "
+            "after the workers have received their rows."
         )
     if same:
-        answer += f" With {', '.join(same)}, one worker and two give the same model."
+        answer += f" With {listed(same)}, one worker and two workers produce the same model."
     chart = intervals(answer, groups, "seconds", reference=None, logarithmic=True)
     head = ["what", "workers or threads", "seconds", "hash of the model"]
     return Section(answer, [chart], [("Seconds", table(head, body))])
