@@ -40,19 +40,35 @@ def made(value, name, default):
     return field.default_factory() if has_factory else default
 
 
-def public():
-    """Yield all public names with parameters, each object once."""
+def modules():
+    """Yield all modules that can be imported without an extra."""
+    for path in sorted(Path(treerank.__file__).parent.rglob("*.py")):
+        parts = path.relative_to(Path(treerank.__file__).parents[1]).with_suffix("").parts
+        if parts[-1] not in ("__init__", "__main__"):
+            try:
+                yield importlib.import_module(".".join(parts))
+            except ImportError:  # of an extra that is not installed
+                continue
+
+
+def documented():
+    """Yield all functions and classes, and methods of classes, that document a default."""
     seen = set()
-    for package in PACKAGES:
-        module = importlib.import_module(package)
-        for name in getattr(module, "__all__", ()):
-            value = getattr(module, name)
-            if callable(value) and id(value) not in seen:
-                seen.add(id(value))
-                yield pytest.param(value, id=f"{package}.{name}")
+    for module in modules():
+        for name, value in vars(module).items():
+            if getattr(value, "__module__", None) != module.__name__ or not callable(value):
+                continue
+            methods = (
+                inspect.getmembers(value, inspect.isroutine) if isinstance(value, type) else []
+            )
+            for label, each in [(name, value), *((f"{name}.{n}", m) for n, m in methods)]:
+                has_default = "default=" in (getattr(each, "__doc__", None) or "")
+                if has_default and id(each) not in seen:
+                    seen.add(id(each))
+                    yield pytest.param(each, id=f"{module.__name__}.{label}")
 
 
-@pytest.mark.parametrize("value", list(public()))
+@pytest.mark.parametrize("value", list(documented()))
 def test_a_default_is_what_the_docstring_says(value):
     for name, documented, default in documented_defaults(value):
         try:

@@ -222,7 +222,7 @@ def _row_texts(data):
         refuse_complex(data.X)
     X = _as_sorted(data.X.tocsr()) if issparse(data.X) else _as_matrix(data.X)
     n_rows = X.shape[0]
-    labels = check_labels(data.y, n_rows, some_unjudged=True)
+    labels = check_labels(data.y, n_rows)
     advice = " Leave documents out that are not judged, or write a CSV or Parquet file."
     refuse_where(np.isnan(labels), labels, "y must be finite in a LETOR file", advice)
     queries = _checked_queries(data.qid, n_rows)

@@ -266,7 +266,7 @@ def write_parquet(
     if len(X.shape) != 2:
         raise ValueError(f"X must be two-dimensional; got shape {X.shape}.")
     n_rows = X.shape[0]
-    labels, queries = check_labels(y, n_rows, some_unjudged=True), text_ids("qid", qid, n_rows)
+    labels, queries = check_labels(y, n_rows), text_ids("qid", qid, n_rows)
     data = RankingData(X, labels, queries, checked_comments(comments, n_rows))
     write_parquet_batches(path, [data], label=label, query=query)
 

@@ -236,7 +236,7 @@ def _read(
     table = nw.concat(others)
     if _are_unjudged(table[columns.label]):  # as on one machine, where other rows have labels
         return None
-    y = check_labels(table[columns.label].to_native(), some_unjudged=True)
+    y = check_labels(table[columns.label].to_native())
     checked = {
         argument: check_weight(argument, table[column].to_numpy(), len(y))
         for argument, column in weights.items()

@@ -213,7 +213,7 @@ def checked_set(
     if had_queries:
         refuse_one_query("eval_set", qid, X.shape[0])
     if labels is None:
-        labels = {"": check_labels(y, X.shape[0], some_unjudged=True)}
+        labels = {"": check_labels(y, X.shape[0])}
     else:
         labels = check_labels_by_name(labels, X.shape[0])
     groups = QueryGroups.from_qid(qid, X.shape[0])
@@ -321,7 +321,7 @@ def check_eval_set(estimator: Any, X: Any, y: Any, qid: Any) -> tuple[Any, np.nd
     ``X`` is a float matrix.
     """
     X = check_features(estimator, X)
-    y = check_labels(y, X.shape[0], some_unjudged=True)
+    y = check_labels(y, X.shape[0])
     groups = QueryGroups.from_qid(qid, len(y))
     judged = np.flatnonzero(~np.isnan(y))
     return (X, y, groups) if len(judged) == len(y) else (X[judged], y[judged], groups.take(judged))

@@ -63,9 +63,7 @@ def refuse_several_labels(y: Any, where: str = "", advice: str = "", name: str =
         raise ValueError(f"{name} must be a single label{where}; got {quote([*labels])}. {advice}")
 
 
-def check_labels(
-    y: ArrayLike, n_documents: int | None = None, name: str = "y", *, some_unjudged: bool = False
-) -> np.ndarray:
+def check_labels(y: ArrayLike, n_documents: int | None = None, name: str = "y") -> np.ndarray:
     """Return one finite float64 label per document, or NaN for some that are not judged.
 
     A matrix or a data frame of one column is read with a warning.
@@ -82,7 +80,7 @@ def check_labels(
         if np.asarray(y).ndim == 0:  # as NumPy sees a dict, a generator and a sparse matrix
             raise ValueError(f"{name} must be an array or a list of labels; got {quote(y)}.")
         labels = column_or_1d(y, input_name=name, warn=True)
-        labels = check_column(name, labels, n_documents, some_unjudged=some_unjudged)
+        labels = check_column(name, labels, n_documents, some_unjudged=True)
         frame = as_frame(y, name)
         original = y if frame is None else frame[frame.columns[0]].to_native()
         refuse_rounded(name, original, labels)

@@ -53,7 +53,7 @@ class NumberTexts(NamedTuple):
         A text that is no number, if there is any; another example if the numbers have units.
     is_sure : bool
         Whether the texts are numbers beyond doubt; if not, they may be codes.
-    has_unit : bool
+    has_unit : bool, default=False
         Whether the texts are numbers with units.
     """
 

@@ -38,18 +38,18 @@ class Accepts:
 
     Attributes
     ----------
-    sparse : bool
+    sparse : bool, default=False
         Whether ``fit`` and ``predict`` read sparse matrices.
-    batches : bool
+    batches : bool, default=False
         Whether ``fit`` reads :class:`~treerank.documents.ranking_data.Batches`; ``predict`` of
         every ranker does.
-    several_labels : bool
+    several_labels : bool, default=False
         Whether ``y`` may be several labels.
-    clicks : bool
+    clicks : bool, default=True
         Whether ``fit`` learns from clicks at positions.
-    categories : bool
+    categories : bool, default=True
         Whether columns of text and of categories may be features.
-    labels : bool
+    labels : bool, default=True
         Whether ``fit`` learns from labels. If not, a ranker that was fitted to test queries is as
         good on others.
 
@@ -288,7 +288,7 @@ def check_batches(
             f"{path}: y must hold a label in some row; got NaN, no judgment, in all {len(y)}. If "
             f"another column holds the labels, write {spelled('label', 'NAME')}."
         )
-    return matrix, check_labels(y, some_unjudged=True), joined_ids(ids)
+    return matrix, check_labels(y), joined_ids(ids)
 
 
 def _labels_of_batch(y: Any, n_documents: int) -> np.ndarray:
@@ -297,7 +297,7 @@ def _labels_of_batch(y: Any, n_documents: int) -> np.ndarray:
     is_column = values.shape == (n_documents,) and values.dtype.kind in "fO"
     if is_column and all(map(is_missing, values.tolist())):
         return np.full(n_documents, np.nan)
-    return check_labels(y, n_documents, some_unjudged=True)
+    return check_labels(y, n_documents)
 
 
 def _reset_columns(estimator, batches, earlier):

@@ -53,10 +53,10 @@ class QueryOverlap:
         Queries of which the very same documents were trained on, under any id.
     n_cut : int
         Queries of which other documents were trained on; 0 where equal ids may be a coincidence.
-    without_ids : bool
+    without_ids : bool, default=False
         Whether neither ``fit`` nor the test set had query ids, so that all rows of either are one
         query, and it was cut.
-    n_shared : int
+    n_shared : int, default=0
         Queries of the same id of which some of these documents were trained on, as where people
         have judged a part of the documents that an LLM has graded. Those of ``n_same`` do not
         count, those of ``n_cut`` do.

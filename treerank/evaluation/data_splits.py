@@ -62,11 +62,11 @@ class SplitSource:
         ``split()`` returns the :class:`Split`.
     labels : tuple of str or None
         Names of the labels, if there are several.
-    has_training : bool
+    has_training : bool, default=True
         Whether there is a training set.
     human : HumanLabels or None
         People's labels of the test set, where ``y`` are an LLM's.
-    has_ids : bool
+    has_ids : bool, default=True
         Whether query ids are the ids that the user passed, and not numbers that replace them.
     clusters : Clusters or None
         Clusters of the test set; None if queries are independent.
@@ -89,12 +89,12 @@ def _rows_of(data: RankingData, name: str, *parts: np.ndarray) -> Split:
 
 def make_splits(
     data: Any,
-    cv: Any = None,
-    random_state: int = 0,
+    cv: Any,
+    random_state: int,
     *,
-    only_test: bool = False,
-    human_labels: Any = None,
-    clusters: ClustersOfRows = None,
+    only_test: bool,
+    human_labels: Any,
+    clusters: ClustersOfRows,
 ) -> Sequence[SplitSource]:
     """Return the splits of the data; the arguments are as in ``compare``.
 

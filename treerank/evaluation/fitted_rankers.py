@@ -89,7 +89,7 @@ def learns_from_labels(ranker: Any) -> bool:
 
 
 def scored_names(
-    rankers: Mapping[str, Any], searched: Collection[str] = (), *, has_splits: bool = False
+    rankers: Mapping[str, Any], searched: Collection[str], *, has_splits: bool
 ) -> tuple[str, ...]:
     """Return the names of the rankers that are only scored: those that were fitted before.
 

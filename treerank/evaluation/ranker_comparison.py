@@ -76,14 +76,14 @@ class Outcome:
         Hyperparameters that the search chose.
     seconds : tuple of float
         Times of search, fit and predict.
-    judged : float
+    judged : float, default=1.0
         judged@10, the share of the top 10 documents that are judged; of fewer, if all metrics have
         smaller cutoffs.
-    watched : bool or None
+    watched : bool or None, default=None
         Whether a validation set was used for early stopping; None without one.
-    fitted_before : bool
+    fitted_before : bool, default=False
         Whether the ranker was fitted before, or learns from no labels, and is only scored here.
-    learns : bool
+    learns : bool, default=True
         Whether fits of the ranker depend on labels, or it was fitted before.
     seen : QueryOverlap or None
         How many test queries a ranker that was fitted before was trained on, if it remembers.
@@ -93,7 +93,7 @@ class Outcome:
         Values under human labels, where ``values`` are under an LLM's.
     clusters : ndarray of int of shape (n_queries,) or None
         Cluster of each query; None if queries are independent.
-    has_cut_clusters : bool
+    has_cut_clusters : bool, default=False
         Whether the training set has other queries of these clusters.
     """
 

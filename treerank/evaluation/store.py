@@ -145,7 +145,7 @@ class _Describer:
     within : tuple of int
         Addresses of the objects that contain the present value; a cycle is described by the index
         here.
-    is_fitted : bool
+    is_fitted : bool, default=False
         Whether estimators are described by their state, and not by their parameters.
     functions : dict from int to function
         Functions whose global variables have been described, by address.

@@ -143,9 +143,9 @@ class Cell:
     mean, error : float
         Over splits, with the error corrected for their overlap; over queries if there is only
         one split.
-    verdict : {"better", "worse", "same"}
+    verdict : {"better", "worse", "same"}, default="same"
         Result of the test against the reference.
-    is_best : bool
+    is_best : bool, default=False
         Whether no other mean is higher.
     has_results : bool, default=False
         Whether the ranker has results, so that a mean of NaN is a value of the metric.

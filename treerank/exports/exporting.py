@@ -446,7 +446,7 @@ def _documents(ranker: Any, check: Any) -> _Documents:
     scores = scores_of(ranker, X)
     if isinstance(y, np.ndarray) and y.dtype.kind == "f" and np.isnan(y).all():
         y = None  # as of candidates without judgments
-    y = None if y is None else check_labels(y, X.shape[0], "y of check", some_unjudged=True)
+    y = None if y is None else check_labels(y, X.shape[0], "y of check")
     return _Documents(X, scores, y, QueryGroups.from_qid(qid, X.shape[0]), metric_of(ranker))
 
 

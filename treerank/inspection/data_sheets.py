@@ -94,7 +94,7 @@ def data_sheet(X: Any, y: ArrayLike, qid: Queries = None) -> DataSheet:
     ({0.0: 2, 1.0: 1}, 1, array([0.33, 0.  ]))
     """
     X = check_matrix("X", X)
-    y = check_labels(y, X.shape[0], some_unjudged=True)
+    y = check_labels(y, X.shape[0])
     groups = QueryGroups.from_qid(qid, len(y))
     sizes, (labels, counts) = groups.sizes, np.unique(y[~np.isnan(y)], return_counts=True)
     missing, distinct = np.array([_summary(column) for column in columns_of(X)]).T

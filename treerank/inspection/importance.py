@@ -174,7 +174,7 @@ def permutation_importance(
     X, (y, qid, clusters) = take_columns(X, y=y, qid=qid, clusters=clusters)
     X = read_documents(ranker, X)[0]
     warn_of_one_query(ranker, qid, X.shape[0])
-    y = check_labels(y, X.shape[0], some_unjudged=True)
+    y = check_labels(y, X.shape[0])
     queries = QueryGroups.from_qid(qid, X.shape[0])
     columns = _columns_by_name(ranker, groups)
     of_queries = None if clusters is None else clusters_by_query(clusters, queries, qid)

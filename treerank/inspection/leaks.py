@@ -115,7 +115,7 @@ def single_features(
     """
     X, (y, qid) = take_columns(X, y=y, qid=qid)
     X = check_matrix("X", X)
-    y = check_labels(y, X.shape[0], some_unjudged=True)
+    y = check_labels(y, X.shape[0])
     judged = np.flatnonzero(~np.isnan(y))
     X, y, qid = X[judged], y[judged], QueryGroups.from_qid(qid, len(y)).take(judged)
     measured = get_metric(metric).prepared(y, qid)

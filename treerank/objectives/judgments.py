@@ -62,7 +62,7 @@ class Judgments:
         Key of the random numbers of each document; ``None`` is its row number.
     totals : Totals
         Numbers and sizes of the queries of all workers, and the largest label.
-    seed : int
+    seed : int, default=0
         Seed of random numbers.
 
     Examples

@@ -30,7 +30,7 @@ class Calibrating(Scoring):
         hashes: list[np.ndarray] | None = None if self.training_queries_ is None else []
         scores, y, qid = self._read_and_score(X, y, qid, hashes)
         warn_of_one_query(self, qid, len(scores))
-        labels = y = check_labels(y, len(scores), some_unjudged=True)
+        labels = y = check_labels(y, len(scores))
         judged = np.flatnonzero(~np.isnan(y))
         groups = QueryGroups.from_qid(qid, len(scores)).take(judged)
         scores, y = scores[judged], y[judged]

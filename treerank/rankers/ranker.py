@@ -295,9 +295,9 @@ class Ranker(Scored):
         y = y if labels is None else next(iter(labels.values()))
         if not reset:
             warn_of_new_categories(self.columns_, X)
-        y = check_labels(y, some_unjudged=True)
+        y = check_labels(y)
         X = check_features(self, X, reset=reset, earlier=earlier)
-        y = check_labels(y, X.shape[0], some_unjudged=True)
+        y = check_labels(y, X.shape[0])
         self._refuse_categories()
         by_row = {"position": position, **weights}
         if reset:

@@ -133,7 +133,7 @@ def refresh(
     warn_of_new_categories(ranker.columns_, X)
     _refuse_others(ranker)
     X, y, qid = read_documents(ranker, X, y, qid)
-    y = check_labels(y, X.shape[0], some_unjudged=True)
+    y = check_labels(y, X.shape[0])
     folds = QueryKFold(n_splits, shuffle=True, random_state=random_state)
     sets = list(folds.split(X, y, qid))
     hashes, metric, gaps = id_hashes(qid, len(y)), metric_of(ranker), []

@@ -154,7 +154,7 @@ def report(
     documents, (y, qid, clusters) = take_columns(X, y=y, qid=qid, clusters=clusters)
     features = check_features(ranker, documents)
     n = features.shape[0]
-    y, against = check_labels(y, n, some_unjudged=True), _baseline_scores(baseline, X, n)
+    y, against = check_labels(y, n), _baseline_scores(baseline, X, n)
     scores, names = (
         scores_of(ranker, features),
         _document_names(_column("document_names", document_names, X), n),

@@ -141,7 +141,7 @@ class SortNet(Ranker):
             self, X, y, qid
         )  # refuses batches before anything is set
         super().calibrate(X, y, qid)
-        labels = check_labels(labels, len(rows), some_unjudged=True)
+        labels = check_labels(labels, len(rows))
         groups = QueryGroups.from_qid(queries, len(rows))
         documents = Rows(rows, columns=self.columns_)
         self._fit_calibration_slope(EvalSet(documents, labels, groups).judged())

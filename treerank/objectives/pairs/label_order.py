@@ -39,9 +39,7 @@ class LabelOrder(NamedTuple):
     high: np.ndarray
 
     @classmethod
-    def from_labels(
-        cls, y: np.ndarray, groups: QueryGroups, *, adjacent: bool = False
-    ) -> "LabelOrder":
+    def from_labels(cls, y: np.ndarray, groups: QueryGroups, *, adjacent: bool) -> "LabelOrder":
         """Sort the documents; ``adjacent`` makes only the next lower level partners."""
         query = np.repeat(np.arange(groups.n_queries), groups.sizes)
         labels = groups.sorted(y)

@@ -145,7 +145,7 @@ class Shape:
         pair, without constant factors.
     gradient_factor, hessian_factor : float
         Constant factors of both.
-    steepness : float
+    steepness : float, default=1.0
         Factor on the margin in ``u``.
     """
 
@@ -164,10 +164,10 @@ class PairLoss:
     of_margin : callable
         ``margin -> (value, gradient, hessian)``, which numba can compile. Where the second
         derivative is negative or zero, the hessian is a positive number instead.
-    is_likelihood : bool
+    is_likelihood : bool, default=False
         Whether the loss is minus the log probability of the outcome of a pair, so that the margin
         is its log odds.
-    shape : Shape or None
+    shape : Shape or None, default=None
         The form without exponentials per pair, for the sigmoid family.
 
     Examples

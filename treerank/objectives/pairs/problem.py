@@ -37,9 +37,9 @@ class PairProblem:
     typical_size : float
         Mean number of documents per query, which is the sum of weights that "equal" gives to each
         query. Subsets of the rows keep the value of all rows.
-    largest_label : float
+    largest_label : float, default=1.0
         Largest label of all rows, for ERR.
-    balance : ndarray of shape (n_documents,) or None
+    balance : ndarray of shape (n_documents,) or None, default=None
         Factor of the weight of each row that balances levels; see :func:`balance_of`.
     """
 

@@ -124,18 +124,18 @@ class PairWeight:
     of_pair : callable
         ``(gain_i, gain_j, above_i, above_j, below_i, below_j, within, tied) -> weight``; numba
         compiles it.
-    values : callable or None
+    values : callable or None, default=None
         Fills in ``above``, ``below`` and ``within`` of a query; None if ranks do not matter. Where
         ``k`` truncates, pairs of two documents beyond it are not visited.
-    discount : {"ndcg", "reciprocal"}
+    discount : {"ndcg", "reciprocal"}, default="reciprocal"
         Discount of a rank.
-    normalized : bool
+    normalized : bool, default=False
         Whether the weights of every query have the same sum.
-    two_sided : bool
+    two_sided : bool, default=True
         Whether ``of_pair`` uses ``below`` or ``tied``, which are filled in only then.
-    separates : bool
+    separates : bool, default=False
         Whether the weight is the gain of the upper document alone.
-    takes_gain : bool
+    takes_gain : bool, default=False
         Whether it reads the setting ``gain``.
 
     Examples
