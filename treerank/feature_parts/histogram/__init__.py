@@ -36,6 +36,6 @@ Random numbers are used only for rows, features, rounding and projections of sev
 ``sampling``. A tree grows in one kernel, which each thread calls once: the thread that finishes the
 last task of a step begins the next step, without Python. Workers exchange their sums in Python, and
 Ctrl-C takes effect between trees. Other kernels make one pass over a range of rows or leaves, which
-threads share. Each kernel is compiled once, the kernel that grows trees a second time if the bins
-are in a file, and takes at most six arguments.
+threads share. Each kernel takes at most six arguments and is compiled once; the kernel that grows
+trees is compiled a second time if the bins are in a file.
 """

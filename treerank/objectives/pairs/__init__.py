@@ -1,14 +1,14 @@
 r"""Losses of pairs, times weights of pairs, summed over the pairs of each query.
 
 :mod:`~treerank.objectives.pairs.losses`, :mod:`~treerank.objectives.pairs.weights` and
-:mod:`~treerank.objectives.pairs.rules` are what users choose;
-:class:`~treerank.objectives.pairs.problem.PairProblem` holds the choice with the documents, and
+:mod:`~treerank.objectives.pairs.rules` are what users choose from;
+:class:`~treerank.objectives.pairs.problem.PairProblem` holds these choices and the documents, and
 :class:`~treerank.objectives.pairs.objective.PairwiseObjective` makes it an objective. The sums
-come from a kernel, which :func:`~treerank.objectives.pairs.objective.choose_kernel` chooses by the
-first row that applies:
+come from a kernel. :func:`~treerank.objectives.pairs.objective.choose_kernel` chooses it by the
+first row of this table that applies:
 
 ================ ==================== ==========================================================
-derivatives      value and these      what is set
+derivatives      value, derivatives   settings
 ================ ==================== ==========================================================
 ``listed_pairs`` ``listed_pairs``     pairs given
 ``exact_pairs``  ``exact_pairs``      pairs with ties
