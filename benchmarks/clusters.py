@@ -6,7 +6,6 @@ The documents lie in Parquet files, whose ends cut queries; workers are processe
 import functools
 import hashlib
 import re
-import resource
 import tempfile
 import time
 import warnings
@@ -24,6 +23,8 @@ import pandas as pd
 from treerank import HistogramTrees, TreeDirectRanker
 from treerank.distributed import dask_frames, fit, predict
 from treerank.progress import listening
+
+from .processes import peak_MB
 
 LOCAL = {"threads_per_worker": 1, "dashboard_address": None, "host": "127.0.0.1"}
 DOCUMENTS_PER_QUERY = 40
@@ -95,14 +96,13 @@ def model_of(fitted):
     return hashlib.sha256(repr(fitted.feature_part_.get_state()["model"]).encode()).hexdigest()
 
 
-def peak():
-    """Return the peak of the memory of this process in MB."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
-
-
 def peaks_of(client):
-    """Return the peaks of memory of the workers and of this process in MB."""
-    return {"worker_MB": max(client.run(peak).values()), "client_MB": peak()}
+    """Return the peak of memory of the largest worker in MB.
+
+    Workers are started for each measurement. The client's peak would be that of all measurements
+    so far.
+    """
+    return {"worker_MB": max(client.run(peak_MB).values())}
 
 
 @contextmanager
@@ -124,9 +124,9 @@ def watching_rows():
 
 
 def by_workers(n_rows, n_files, n_trees, n_workers, limit="0", n_turns=1):
-    """Return the seconds of a fit by workers, those until they have the rows, and peaks of memory.
+    """Return the seconds of a fit by workers, those until they have the rows, and the largest peak.
 
-    All are medians of the turns.
+    Seconds are medians of the turns.
     """
     folder = files_of(n_rows, n_files)
     with cluster_of(n_workers, limit) as client:
@@ -151,7 +151,7 @@ def by_threads(n_rows, n_files, n_trees, n_jobs, n_turns=1):
 
 
 def predicted(n_rows, n_files, n_trees, n_workers, limit="0"):
-    """Return the seconds of scoring all documents by workers, and peaks of memory."""
+    """Return the seconds of scoring all documents by workers, and the peak of memory."""
     folder = files_of(n_rows, n_files)
     first = pd.read_parquet(sorted(folder.glob("*.parquet"))[0])
     X, y, qid = first.drop(columns=["label", "query"]), first["label"], first["query"]

@@ -44,3 +44,11 @@ def resident(key):
     """Return the resident MB of this process: those now (VmRSS), or their peak (VmHWM)."""
     lines = Path("/proc/self/status").read_text(encoding="utf-8").splitlines()
     return int(next(line.split()[1] for line in lines if line.startswith(key))) / 1024
+
+
+def peak_MB():
+    """Return the peak of the resident memory of this process in MB.
+
+    ``ru_maxrss`` is not used: Linux counts the memory of the process that started this one, too.
+    """
+    return resident("VmHWM") * 2**20 / 1e6

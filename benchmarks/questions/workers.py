@@ -51,10 +51,11 @@ def section(rows):
         kind = next(name for name in ("fit by", "program", "scored by") if name in c)
         name = f"{kind} {c[kind]}".removeprefix("program ") + f", {c['rows']:,} rows"
         if v["seconds"] is None:
-            body.append([name, c["number"], "not done in 300", ""])
+            body.append([name, c["number"], "not done in 300", "", ""])
             continue
         groups.setdefault(name, {})[f"{c['number']}"] = (v["seconds"], None, None)
-        body.append([name, c["number"], f"{v['seconds']:.1f}", v.get("model", "")])
+        memory = f"{v['worker_MB']:,.0f}" if "worker_MB" in v else ""
+        body.append([name, c["number"], f"{v['seconds']:.1f}", memory, v.get("model", "")])
         if kind == "program":
             models.setdefault(c["program"], set()).add(v["model"])
     seconds = {
@@ -76,5 +77,12 @@ def section(rows):
     if same:
         answer += f" With {listed(same)}, one worker and two workers produce the same model."
     chart = intervals(answer, groups, "seconds", reference=None, logarithmic=True)
-    head = ["what", "workers or threads", "seconds", "hash of the model"]
-    return Section(answer, [chart], [("Seconds", table(head, body))])
+    head = ["what", "workers or threads", "seconds", "MB", "hash of the model"]
+    title = "Seconds, and the peak of the resident memory of the largest worker"
+    if not any(row[3] for row in body):
+        title, head, body = "Seconds", _but(head, 3), [_but(row, 3) for row in body]
+    return Section(answer, [chart], [(title, table(head, body))])
+
+
+def _but(columns, left_out):
+    return [column for number, column in enumerate(columns) if number != left_out]

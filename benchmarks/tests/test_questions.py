@@ -10,7 +10,7 @@ import pytest
 from random_logs import random_log
 
 from benchmarks import __main__ as command
-from benchmarks import clicks, drawing, measurements, page
+from benchmarks import clicks, drawing, measurements, page, processes
 from benchmarks.questions import QUESTIONS, best, module_of, values_by
 from benchmarks.questions.hybrid import ALL_COLUMNS, BLEND, DRAWS
 from treerank import TreeDirectRanker
@@ -162,6 +162,14 @@ def test_the_system_counts_this_program_among_all():
     after = measurements._busy_seconds()
     of_all, own = after[1] - before[1], after[2] - before[2]
     assert of_all >= own - 0.05 > 0
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="Linux says it there")
+def test_the_peak_of_a_process_leaves_out_what_the_process_that_started_it_used():
+    source = "from benchmarks.processes import peak_MB; print(peak_MB())"
+    large = np.ones(50_000_000)
+    (peak,) = processes.run(source)
+    assert 1 < float(peak) < 200 < large.nbytes / 1e6
 
 
 def test_a_row_replaces_that_of_the_same_conditions(tmp_path):
