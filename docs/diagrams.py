@@ -484,7 +484,7 @@ def judges():
     d.box(258, 57, 150, 62, "agreement", "how far to trust it")
     d.arrow((186, 45), (222, 45), (222, 78), (258, 78))
     d.arrow((186, 131), (222, 131), (222, 98), (258, 98))
-    for y, name, about in ((14, "compare", "an honest interval"), (100, "fit", "both, weighed")):
+    for y, name, about in ((14, "compare", "an honest interval"), (100, "fit", "both, weighted")):
         d.box(458, y, 156, 62, name, about, color="green")
         d.arrow((408, 88), (432, 88), (432, y + 31), (458, y + 31))
     return d
@@ -503,13 +503,13 @@ def kinds_of_judges():
     return d
 
 
-def moved(rows):
-    """Draw a call of another program beside ours."""
+def moved(program, rows):
+    """Draw calls of another program beside ours."""
 
     def draw():
         d = Drawing(620, len(rows) * 44 + 34)
-        d.text(150, 14, "there", "k m")
-        d.text(470, 14, "here", "k m")
+        d.text(150, 14, program, "k m")
+        d.text(470, 14, "treerank", "k m")
         for number, (there, here) in enumerate(rows):
             y = 30 + number * 44
             d.box(6, y, 288, 34, there, classes="k c")
@@ -521,31 +521,31 @@ def moved(rows):
 
 
 MOVES = {
-    "from-lightgbm": (
+    "LightGBM": (
         ("fit(X, y, group=sizes)", "fit(X, y, qid)"),
         ("eval_set=, eval_group=", "eval_set=(X, y, qid)"),
         ("LGBMRanker(num_leaves=15)", "LightGBMTrees(num_leaves=15)"),
         ("model.txt", 'read_forest("model.txt")'),
     ),
-    "from-xgboost": (
+    "XGBoost": (
         ("fit(X, y, qid=sorted)", "fit(X, y, qid)"),
         ("XGBRanker(max_depth=6)", "XGBoostTrees(max_depth=6)"),
         ('objective="rank:ndcg"', 'weight="ndcg"'),
         ("model.json", 'read_forest("model.json")'),
     ),
-    "from-catboost": (
+    "CatBoost": (
         ("Pool(X, y, group_id=)", "fit(X, y, qid)"),
         ('loss_function="YetiRank"', "the default, smoothing=1.0"),
         ("cat_features=", "a frame with text columns"),
         ('save_model(format="json")', "read_forest reads it"),
     ),
-    "from-ranklib": (
+    "RankLib": (
         ("-train train.txt", 'read_letor("train.txt")'),
         ("-ranker 6 (LambdaMART)", "LambdaMART() or the default"),
         ("-metric2t NDCG@10", '"ndcg@10"'),
         ("-save model.xml", 'read_forest("model.xml")'),
     ),
-    "from-allrank": (
+    "allRank": (
         ("slate_length: 240", "queries of any length"),
         ("fc_model: {sizes: [64, 32]}", "MLP((64, 32))"),
         ("loss: approxNDCGLoss", 'loss="approx_ndcg"'),
@@ -575,7 +575,7 @@ DRAWINGS = {
     "judges": judges,
     "loop": loop,
     "corpus": kinds_of_judges,
-} | {name: moved(rows) for name, rows in MOVES.items()}
+} | {f"from-{program.lower()}": moved(program, rows) for program, rows in MOVES.items()}
 
 
 def drawn(name, alternative):
