@@ -3,9 +3,9 @@ Classes from peaks
 ==================
 
 A ranker that has learned the order of several classes puts the documents of a class next to each
-other, with few documents between two classes. So r(a, b) of neighbors in the sorted list has peaks
-at the boundaries, by which documents can be classified without labels. This is Figure 6 of the
-DirectRanker paper.
+other, with few documents between two classes. The values r(a, b) of adjacent documents in the
+sorted list therefore have peaks at the boundaries, so documents can be classified without labels.
+This is Figure 6 of the DirectRanker paper.
 """
 
 # %%
@@ -41,7 +41,7 @@ ranker.fit(X, y, one_list)
 # Peaks of r
 # ----------
 # ``boundaries`` sorts the test documents by their scores and looks for peaks, without any labels.
-# The peaks are where the classes, drawn below, change.
+# The peaks are at the points where the class, drawn below, changes.
 
 
 def draw(found, y, title):
@@ -75,7 +75,8 @@ print(f"thresholds {found.thresholds.round(2)}: {accuracy:.2f} are right, 0.20 b
 assert accuracy > 0.5
 
 # %%
-# If you do not pass the number of classes, every peak that is too high to be due to chance counts.
+# If you do not pass the number of classes, every peak that is too high to be due to chance counts
+# as a boundary.
 
 print(boundaries(ranker, X_test).positions)
 
@@ -83,9 +84,9 @@ print(boundaries(ranker, X_test).positions)
 # Classes that were merged in training
 # ------------------------------------
 # The paper merges labels into two, and finds that the peaks still separate the unmerged classes
-# "relatively well". On these data, this is hardly the case: the boundary between the merged classes
-# is clear, but inside them, the classes that are found agree with the true ones hardly better than
-# by chance, which is a Rand index of 0.
+# "relatively well". On these data, this is hardly the case. The boundary between the merged classes
+# is clear. Inside them, however, the agreement between the classes that are found and the true ones
+# is hardly better than by chance, for which the Rand index is 0.
 
 ranker.fit(X, y >= 3, one_list)
 found = boundaries(ranker, X_test, n_classes=5)
@@ -100,10 +101,11 @@ assert merged > 0.5
 # %%
 # In the benchmark of this figure (``benchmarks/paper/figure6.py``: ten draws of such data, with
 # 20,000 training documents each), 38 of 40 boundaries are found after training on all classes, and
-# 18 of 40 after training on merged classes, where random cuts would find 12. The mean Rand index
-# inside the merged classes is 0.001 and 0.030.
+# 18 of 40 after training on merged classes, where random cuts would find 12. The mean Rand indices
+# inside the two merged classes are 0.001 and 0.030.
 #
 # Judged web documents have weaker boundaries. If the two relevant grades of MQ2008 are merged in
 # training, the better of two such documents is ranked first in 62 % of the pairs of a test query
-# (50 % would be chance). For the two lower grades of ClueWeb09, it is also 62 %, and for its upper
-# grades 33 %, which is below chance, in the 18 test queries that have both.
+# (50 % would be chance). For the two lower grades of ClueWeb09, the share is also 62 %. For its two
+# upper grades, it is 33 %, which is below chance; only 18 test queries have documents of both
+# grades.

@@ -26,9 +26,9 @@ rankers = {
 # %%
 # Fits
 # ----
-# All rankers are fitted on the same splits. ``grid`` lists hyperparameters to choose from, which is
-# done on each training set, split by query. With ``store="some folder"``, finished fits are kept,
-# so that an interrupted run can resume.
+# All rankers are fitted on the same splits. ``grid`` lists values of hyperparameters. The best ones
+# are chosen on each training set, which is split by query for this purpose. With
+# ``store="some folder"``, finished fits are kept, so that an interrupted run can resume.
 
 comparison = compare(
     rankers,
@@ -51,7 +51,7 @@ assert summary.cells["stump", "ndcg@10"].verdict == "worse"
 
 # %%
 # A forest plot shows the difference between each ranker and the default, with its confidence
-# interval. A gray interval includes 0: no difference is shown.
+# interval. A gray interval includes 0, so the difference is not significant.
 
 comparison.plot(metric="ndcg@10", reference="default")
 

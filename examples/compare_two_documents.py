@@ -2,8 +2,8 @@
 Comparing two documents
 =======================
 
-A ranker compares two documents: r(a, b) is positive if document a is better than b. Whatever the
-trees are, r is antisymmetric and transitive, so documents can be sorted by it.
+A ranker compares two documents: r(a, b) is positive if document a is better than b. For any trees,
+r is antisymmetric and transitive, so it can be used to sort documents.
 """
 
 # %%

@@ -10,10 +10,10 @@ pairs and trees.
 # %%
 # The loss
 # --------
-# Huber's hinge is a smooth form of the hinge: zero above 1, a parabola between 0 and 1, a line
-# below. The function returns the value, and the first and second derivatives with respect to the
-# margin. On the line, the second derivative is 0, with which no tree can be grown, so we return
-# that of a parabola above the line.
+# Huber's hinge is a smooth form of the hinge: it is zero above 1, a parabola between 0 and 1, and a
+# straight line below 0. The function returns the value, and the first and second derivatives with
+# respect to the margin. On the straight line, the second derivative is 0, and no tree can be grown.
+# So the function returns the second derivative of a parabola that lies above the line.
 
 # sphinx_gallery_thumbnail_path = "generated/diagrams/pair.svg"
 from numba import njit

@@ -8,7 +8,7 @@ the answer.
 
 # %%
 # Last week, the old ranker sorted by one feature with some noise, so that most documents were shown
-# occasionally. The log is a table with a row for each document that was shown. Here users are
+# occasionally. The log is a table with a row for each document that was shown. Here, users are
 # simulated: they examine position k with probability 1/k.
 
 import warnings
@@ -43,9 +43,9 @@ candidates = Items(qid[live], live)
 new = ranker.predict(X[live])
 
 # %%
-# The estimates are clicks per session, new ranker minus old ranker, with 95 % intervals. "ips" is
-# unbiased if the log shows all documents; "self_normalized" has a lower variance. If an interval is
-# above 0, the new ranker is significantly better.
+# Each estimate is the difference in clicks per session, new ranker minus old ranker, with its 95 %
+# interval. "ips" is unbiased if the log shows all documents; "self_normalized" has a lower
+# variance. If an interval is above 0, the new ranker is significantly better.
 
 found = evaluate_from_log(log, new, baseline=old[live], candidates=candidates, random_state=0)
 print("difference in clicks:", found, sep="\n")
@@ -53,7 +53,7 @@ better = found.estimates["self_normalized"].low > 0
 print("better:", better)
 
 # %%
-# The plot shows the same; an interval that includes 0 would be gray.
+# The plot shows the same estimates. An interval that includes 0 would be gray.
 
 found.plot()
 

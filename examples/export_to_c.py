@@ -2,8 +2,8 @@
 Scoring in C
 ============
 
-A ranker of trees becomes one C file without dependencies, whose scores equal those in Python, bit
-for bit.
+A ranker that consists of trees becomes a single C file without dependencies. Its scores equal those
+in Python, bit for bit.
 """
 
 # %%

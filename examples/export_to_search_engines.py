@@ -34,9 +34,9 @@ for engine in ("opensearch", "solr"):
 # %%
 # Features and upload
 # -------------------
-# With a name, the file is the complete request body, ready for ``curl --json @shop.json`` and the
-# printed path. The draft of the feature set contains the names of the model's features; replace its
-# templates with your queries.
+# If you pass a name, the file is the complete request body. Send it to the printed path with ``curl
+# --json @shop.json``. The draft of the feature set contains the names of the model's features;
+# replace its templates with your queries.
 
 for engine in ("opensearch", "elasticsearch", "solr"):
     file = folder / f"{engine}_shop.json"
@@ -50,7 +50,7 @@ assert [feature["name"] for feature in store] == [f"f{i}" for i in range(20)]
 # What an engine cannot do
 # ------------------------
 # Solr 8 treats missing values as 0. A model for which this matters is refused, and the error names
-# the features and the counts. From version 9.2 on, each split determines where missing values go.
+# the features and the counts. From Solr 9.2 on, each split determines where missing values go.
 
 X[np.random.default_rng(0).random(X.shape) < 0.1] = np.nan
 ranker = TreeDirectRanker(trees, random_state=0).fit(X, y, qid)

@@ -5,8 +5,8 @@ From the search engine and back
 The full cycle of a ranker in a shop: log features in the search engine, judge, train, upload, learn
 from clicks, compare with users, refresh.
 
-Here, SQLite's full-text search plays the role of the search engine. Its responses have the form of
-those of the learning-to-rank plugin of OpenSearch and Elasticsearch.
+Here, SQLite's full-text search plays the role of the search engine. Its responses have the same
+form as those of the learning-to-rank plugin of OpenSearch and Elasticsearch.
 """
 
 # %%

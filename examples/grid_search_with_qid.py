@@ -24,7 +24,7 @@ X, y, qid = make_web_search(n_queries=60, documents_per_query=20, n_features=30,
 # %%
 # Search
 # ------
-# With metadata routing on, one ``qid=qid`` is enough: the ranker and the splitter request it.
+# With metadata routing enabled, one ``qid=qid`` is enough: the ranker and the splitter request it.
 # The names of the feature part's parameters begin with ``feature_part__``.
 
 ranker = TreeDirectRanker(LightGBMTrees(n_estimators=20), random_state=0)

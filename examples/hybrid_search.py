@@ -12,8 +12,9 @@ cross-encoder is simulated: the true relevance plus noise.
 # %%
 # Three retrievers
 # ----------------
-# A product belongs to a topic, and its text has words of this topic. A search has words of its
-# topic, too, but not always those of the product: then only vectors find it.
+# A product belongs to a topic, and its text has words of this topic. A search also consists of
+# words of its topic, but not always of the words in the product's text. In that case, only the
+# vectors find the product.
 
 # sphinx_gallery_thumbnail_path = "generated/diagrams/hybrid.svg"
 import sqlite3
@@ -100,10 +101,10 @@ print(comparison.difference("ndcg@10", "trees and linear model", "reciprocal ran
 # %%
 # Weights for the search engine
 # -----------------------------
-# OpenSearch adds up weighted min-max scores. A linear model of the columns as OpenSearch computes
-# them learns the weights, none of which may be negative. OpenSearch cannot weight a cross-encoder
-# like a query, so its scores are left out. The export emulates the hybrid query for the candidates
-# of each search.
+# OpenSearch adds up weighted min-max scores. A linear model learns these weights from columns that
+# are computed as OpenSearch computes them. No weight may be negative. OpenSearch cannot weight a
+# cross-encoder like a query, so its scores are left out. The export emulates the hybrid query for
+# the candidates of each search.
 
 folder = Path(tempfile.mkdtemp())
 queries = {name: runs[name] for name in ("bm25", "dense")}

@@ -3,8 +3,8 @@ Kernel RankNet and kernel PRank
 ===============================
 
 The RankNet paper asks whether its ideas can be extended to kernels, and answers with two equations.
-Here they become a custom model under the head of a ranker, and the kernel perceptron that the paper
-compares with becomes a pipeline of scikit-learn.
+Here, they become a custom model with the head of a ranker. The kernel perceptron with which the
+paper compares them becomes a scikit-learn pipeline.
 """
 
 # %%
@@ -45,8 +45,9 @@ def quality(scores):
 #
 # .. math:: f(x) = \sum_i \alpha_i k(x, x_i)
 #
-# So a model with ``fit(X, objective)`` and ``transform(X)`` has all that it needs: the kernel
-# matrix K, and the derivatives of the cost by the scores, which are K times alpha.
+# So a model with ``fit(X, objective)`` and ``transform(X)`` has everything it needs: the kernel
+# matrix K, the scores, which are K times alpha, and the derivatives of the cost with respect to the
+# scores.
 
 
 class KernelRankNet(BaseEstimator):
@@ -78,8 +79,8 @@ print("linear RankNet:", quality(line.predict(X[test])))
 assert kernel.score(X[test], y[test], qid[test]) > line.score(X[test], y[test], qid[test]) + 0.1
 
 # %%
-# At the minimum, the gradient of equation 17 is 0, so each coefficient is the pull on its document:
-# its gradient over minus twice the penalty.
+# At the minimum, the gradient of equation 17 is 0, so each coefficient is the derivative of the
+# cost with respect to the score of its document, divided by minus twice the penalty.
 
 from treerank import make_objective
 
@@ -92,7 +93,8 @@ print(f"largest difference: {np.abs(found - pull).max():.1e} of {np.abs(pull).ma
 assert np.abs(found - pull).max() < 1e-2 * np.abs(pull).max()
 
 # %%
-# It is a ranker like any other: comparisons are antisymmetric and transitive, and are explained.
+# The result is a ranker like any other: its comparisons are antisymmetric and transitive, and can
+# be explained.
 
 a, b = X[test][:1], X[test][1:2]
 assert kernel.compare(a, b) == -kernel.compare(b, a)

@@ -7,8 +7,9 @@ label.
 """
 
 # %%
-# A log has a row for each shown document: session, query, document, position and click. Here users
-# examine position k with probability 1/k, and the old ranker sorts by one feature.
+# A log has a row for each document that was shown, with its session, query, document id, position
+# and click. Here, users examine position k with probability 1/k, and the old ranker sorts by one
+# feature.
 
 import numpy as np
 
@@ -22,9 +23,9 @@ log = simulate_clicks(y[train], qid[train], old[train], n_sessions=50, random_st
 print(log)
 
 # %%
-# Every ranker learns from clicks, given the positions at which documents were shown. It estimates
-# first how likely users are to examine each position, then how relevant each document is, and
-# learns from the estimates. ``ClickLog.from_table`` reads a log of your own.
+# Every ranker can learn from clicks if you pass the positions at which documents were shown. It
+# first estimates how likely users are to examine each position, and then how relevant each document
+# is. Finally, it learns from these estimates. ``ClickLog.from_table`` reads a log of your own.
 
 data = count_data(log, (X[train], qid[train], document[: len(train)]))
 ranker = TreeDirectRanker(random_state=0).fit(data)
@@ -39,9 +40,9 @@ ax.plot(position, 1 / position, linestyle="--", color="gray")
 ax.set_title("Position bias: estimated (blue) and true (dashed)")
 
 # %%
-# Is it better than the old one? The log of other queries can answer this before any user sees the
-# new ranker. It needs sessions in which the old ranker explores, so that every document is shown
-# occasionally.
+# Is the new ranker better than the old one? The log of other queries can answer this before any
+# user sees the new ranker. For this, the log needs sessions in which the old ranker explores, so
+# that every document is shown occasionally.
 
 shown = {"n_sessions": 200, "exploration": 1.0, "random_state": 1}
 other = simulate_clicks(y[test], qid[test], old[test], **shown)

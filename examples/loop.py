@@ -5,14 +5,14 @@ A loop that runs unattended
 Each night: read what the search engine logged, learn, and serve the new model only if it is not
 worse.
 
-Run ``python loop.py night`` from cron or from a workflow. It takes the days since the last one that
+Run ``python loop.py night`` from cron or from a workflow. It takes all days after the last one that
 was learned from, uploads the new models, and exits with
 
 * 0 if all new days are learned from, or wait for more queries;
 * 1 if there is no new day, or the data or the new model of at least one day are not good enough.
   ``report.html`` of that day says where, and the last line of the output says what is served;
-* 75 if an upload failed, after no day was refused, or another loop runs. What is served stays: run
-  the same night again.
+* 75 if an upload failed and no day was refused, or if another loop is running. The served model
+  stays the same; run the same night again.
 
 ``python loop.py back`` goes back to the previous model. Without arguments, as on this page, it runs
 on synthetic days, one of which has broken data, against a server that fails once.
@@ -95,8 +95,8 @@ def only_one(folder):
 # %%
 # Read a day
 # ----------
-# The features must be the same as the served model's. Labels are the judgments of the day, or are
-# learned from its clicks with position bias corrected.
+# The features must be the same as the served model's. The labels are the judgments of the day, or
+# are learned from its clicks, corrected for position bias.
 
 
 def read_day(day, features=None, whose="the served model"):
@@ -341,7 +341,8 @@ def put_extractors(extractors, path):
 # The upload
 # ----------
 # An HTTP request to the engine. If your models go elsewhere, replace this function, for example by
-# ``subprocess.run(["./upload.sh", path, name], check=True)``. What fails is run again.
+# ``subprocess.run(["./upload.sh", path, name], check=True)``. A night whose upload fails is run
+# again.
 
 
 def engine_url():
@@ -369,8 +370,8 @@ def upload(path, request, name):
 # %%
 # Which model is served, and the one before
 # -----------------------------------------
-# A model in an engine never changes, so every night uploads a new one. Searches use the model that
-# the last line of ``served.txt`` names: the program that searches reads it. The file is replaced
+# A model in an engine never changes, so every night uploads a new one. The search application reads
+# the last line of ``served.txt``, and uses the model that it names. The file is replaced
 # atomically, after the upload.
 
 
@@ -427,8 +428,8 @@ def is_of_day(name, day_name):
 # -------------------
 # A night takes all days since the last one that was learned from, in the order of their names. So a
 # night on which the machine was off is made up for, and a day that was refused is tried again until
-# a later day is learned from. Days wait until they have ``FEWEST_QUERIES`` together. ``back`` does
-# not make a night learn again what was taken back.
+# a later day is learned from. Days wait until they have ``FEWEST_QUERIES`` queries in total. After
+# ``back``, no night learns again from the days of the model that was taken back.
 
 
 def day_of(name):
@@ -595,7 +596,7 @@ def synthetic_day(day, seed, *, broken=False, clicks=False):
 
 
 # %%
-# This server stands for the engine. It answers uploads with the given status codes.
+# This server plays the role of the engine. It answers uploads with the given status codes.
 
 
 @contextmanager
@@ -637,8 +638,8 @@ def demonstration(folder):
 
 
 # %%
-# The broken day changes nothing. The upload of the next day fails, so that its night is run again.
-# The last model is rolled back.
+# The broken day changes nothing. The upload of the next day fails, so its night is run again. The
+# last model is rolled back.
 
 codes = None
 if __name__ == "__main__":

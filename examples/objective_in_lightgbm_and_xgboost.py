@@ -10,9 +10,9 @@ and group sizes are not needed.
 # %%
 # Data, objective, metric
 # -----------------------
-# The rows are shuffled, since the documents of a query need not be adjacent. The metric is also
-# treerank's. It contains the labels and queries of the validation set, and is used for early
-# stopping.
+# The rows are shuffled, since the documents of a query don't need to be adjacent. The metric also
+# comes from treerank. It contains the labels and queries of the validation set, and is used for
+# early stopping.
 
 # sphinx_gallery_thumbnail_path = "generated/diagrams/boosting.svg"
 import lightgbm as lgb
@@ -32,8 +32,8 @@ metric = get_metric("map").prepared(y[valid], qid[valid])  # scores -> a number
 # %%
 # LightGBM
 # --------
-# ``feature_pre_filter=False``, because LightGBM would drop features that its own objectives cannot
-# use.
+# ``feature_pre_filter=False`` is needed because LightGBM would otherwise drop features that its own
+# objectives cannot use.
 
 booster = lgb.train(
     {
@@ -56,8 +56,8 @@ print(f"LightGBM: MAP {with_lightgbm:.3f} after {booster.best_iteration} trees")
 # %%
 # XGBoost
 # -------
-# ``base_score=0``, because XGBoost would otherwise start from another score; ``maximize=True``,
-# because a higher MAP is better.
+# ``base_score=0`` is needed because XGBoost would otherwise start from a different score, and
+# ``maximize=True`` because a higher MAP is better.
 
 train_set, valid_set = xgb.QuantileDMatrix(X[train], y[train]), xgb.DMatrix(X[valid], y[valid])
 stop = xgb.callback.EarlyStopping(rounds=20, metric_name="MAP", maximize=True, save_best=True)

@@ -25,7 +25,7 @@ print(f"{len(train)} documents for training, {len(test)} documents of other quer
 # Fit
 # ---
 # By default, LightGBM's trees minimize a logistic loss over pairs of documents. The weight of a
-# pair is the change in NDCG if its two documents swapped places.
+# pair is the change in NDCG if its two documents were swapped.
 
 ranker = TreeDirectRanker(random_state=0).fit(X[train], y[train], qid[train])
 

@@ -3,7 +3,8 @@ The second stage of a recommender
 =================================
 
 Two retrievers propose items for each user, and a ranker orders them. Features use only the past,
-weeks are split by time, and what counts is the share of all purchases in the top ten.
+the data are split by time, and the main metric is the share of all purchases that are in the top
+ten.
 """
 
 # %%
@@ -96,11 +97,11 @@ ranker.fit(train, "bought", query, eval_set=(valid, "bought", query))
 # Metrics of all purchases
 # ------------------------
 # ``recall@10`` divides by the number of purchases among the candidates, and leaves out users for
-# whom no purchase was retrieved. So does NDCG. ``n_relevant`` counts all purchases, but counts an
-# item that a user buys twice in a week only once.
+# whom no purchase was retrieved. So does NDCG. ``n_relevant`` is the number of all purchases, in
+# which an item that a user buys twice in a week counts only once.
 #
-# A user who buys in both test weeks is two queries, which are correlated, so ``clusters`` names the
-# user: intervals and tests then take whole users.
+# A user who buys in both test weeks appears as two queries, which are correlated. So ``clusters``
+# names the user, and intervals and tests are computed over whole users.
 
 n_bought = log.drop_duplicates(["user", "week", "item"]).groupby(["user", "week"]).size()
 of_all = NDCG(10, n_relevant=n_bought), Recall(10, n_relevant=n_bought)
@@ -126,7 +127,7 @@ assert comparison.by_split("ndcg@10")[0].argmax() == 2
 # What a leak looks like
 # ----------------------
 # Category shares over the whole log include the purchases of the week itself. Offline, the model
-# looks much better; served with the features that exist on the day, it has gained nothing.
+# looks much better. In production, where only the features of that day exist, it gains nothing.
 
 leaky = pd.concat([table(week, history=log) for week in range(4, 9)])
 leaking = TreeDirectRanker(["lightgbm", "linear"], random_state=0)

@@ -13,8 +13,8 @@ comparator has no score).
 # -------------------------------------
 # Let f be any function of a document, w any weights, and :math:`\tau` odd and increasing. Then
 # :math:`r(a, b) = \tau(\langle w, f(a) - f(b) \rangle)` is reflexive, antisymmetric and transitive.
-# Here, f is completely arbitrary: three random numbers for each document. Sorted by their scores,
-# each document beats all that follow it.
+# Here, f is completely arbitrary: three random numbers for each document. If the documents are
+# sorted by their scores, each one beats all that follow it.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -41,8 +41,8 @@ plt.show()
 # %%
 # Proposition 2: every countable set has such an order
 # ----------------------------------------------------
-# Number the elements; the order of the numbers is one. For the positive fractions, Cantor walks
-# along the diagonals. Two different fractions get two different numbers.
+# Number the elements: the order of the numbers is such an order. For the positive fractions, Cantor
+# walks along the diagonals. Two different fractions get two different numbers.
 
 from fractions import Fraction
 
@@ -75,7 +75,8 @@ plt.show()
 # The documents are the points of a grid, with seven levels drawn at random, so that the levels of
 # neighbors are unrelated. The proof gives the points their scores one by one: those of an equal
 # point, one more than the highest, one less than the lowest, or the middle between the nearest two.
-# Then it puts a bump of this height, less than half as wide as the points are apart, on each point.
+# Then it puts a bump of this height on each point. The bumps are less than half as wide as the
+# distance between the points.
 
 points = np.array([(a, b) for a in range(7) for b in range(7)], dtype=float)
 level = rng.integers(7, size=len(points))
@@ -114,10 +115,9 @@ assert ((g[:, None] >= g) == (level[:, None] >= level)).all()  # exact, ties too
 assert share_in_order(g, level) == 1
 
 # %%
-# So such a score exists; whether a fit finds it is another question. Three such orders: trees, soft
-# trees and a network with RankNet's loss find each of them. With the cost
-# :math:`(1 - \tanh)^2 / 2` of the DirectRanker, which is flat where a pair is clearly wrong, the
-# network may stop short.
+# So such a score exists; whether a fit finds it is another question. For the three orders below,
+# trees, soft trees and a network with RankNet's loss find it. With the cost :math:`(1 - \tanh)^2 /
+# 2` of the DirectRanker, which is flat where a pair is clearly wrong, the network may stop short.
 
 from treerank import MLP, LightGBMTrees, SoftTrees, TreeDirectRanker
 
@@ -160,9 +160,9 @@ plt.show()
 # ----------------------------------------------------
 # Let the documents fill a convex open region, here a disc, and let what is better than x and what
 # is worse than x be open. Then the distance from the level of some :math:`x_0`, with a sign, is a
-# score. The order here: the farther from the point (2, 0), the better. Its levels are arcs. The
-# distance between two of them is measured, not derived: it is the smallest distance between their
-# points.
+# score. Here, documents are better the farther they are from the point (2, 0). Its levels are arcs.
+# The distance between two of them is measured, not derived: it is the smallest distance between
+# their points.
 
 center = np.array([2.0, 0.0])
 angle = np.linspace(np.pi / 2, 3 * np.pi / 2, 4001)
@@ -210,8 +210,9 @@ plt.show()
 # Proposition 5: how far apart documents are
 # ------------------------------------------
 # :math:`|r|` with the identity for :math:`\tau` is a pseudometric: 0 from a document to itself, the
-# same in both directions, and no detour is shorter. So it can serve as the distance in a search for
-# neighbors. Different documents may have a distance of 0, if the model ranks them as equal.
+# same in both directions, and no detour is shorter. So :math:`|r|` can serve as the distance in a
+# search for neighbors. Different documents may have a distance of 0, if the model ranks them as
+# equal.
 
 from treerank import make_web_search
 
