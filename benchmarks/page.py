@@ -60,7 +60,9 @@ class Page:
         module, command = module_of(question), f"python -m benchmarks {question} --write"
         shown = shown_rows(question)
         lines = [f"## {module.TITLE}", "", *self.lines_of(question, module.section(shown))]
-        return "\n".join([*lines, f"Run `{command}` to repeat this. {provenance(shown)}", ""])
+        return "\n".join(
+            [*lines, f"Run `{command}` to repeat the measurements. {provenance(shown)}", ""]
+        )
 
     def add_papers(self) -> str:
         """Add the charts of the papers' experiments, and return their Markdown."""
@@ -119,7 +121,7 @@ def without_rows() -> str:
         "The following questions have no stored measurements yet, or their times were measured "
         "while other programs were running:"
     )
-    return "\n".join(["## Questions without kept measurements", "", text, "", *items, ""])
+    return "\n".join(["## Questions without stored measurements", "", text, "", *items, ""])
 
 
 def with_code(title: str) -> str:

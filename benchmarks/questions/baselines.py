@@ -17,7 +17,7 @@ from benchmarks import comparing, data
 from benchmarks.drawing import intervals, ndcg, signed, table
 from benchmarks.measurements import Measurement
 from benchmarks.page import Section
-from benchmarks.questions import listed, number_of
+from benchmarks.questions import number_of
 from treerank.baselines import BASELINES
 from treerank.registry import ranker_class
 from treerank.statistics import bootstrap_interval
@@ -90,13 +90,16 @@ def section(rows):
         (n_queries,) = {v["n_queries"] for v in own}
         best = max((n for n in leads if d in leads[n]), key=lambda n: leads[n][d]["lead"])
         parts.append(
-            f"significantly worse in {number_of(v['high'] < 0 for v in own)} and significantly "
-            f"better in {number_of(v['low'] > 0 for v in own)} on {d} ({n_queries} test queries, "
-            f"the best is `{best}`)"
+            f"On {d} ({n_queries} test queries), NDCG@10 is significantly lower for "
+            f"{number_of(v['high'] < 0 for v in own)} of the {len(own)} rankers and significantly "
+            f"higher for {number_of(v['low'] > 0 for v in own)}; the best of them is `{best}`."
         )
-    answer = (
-        f"Of the {len(leads)} rankers from the literature, compared at their defaults with "
-        f"`{PEER}()`, NDCG@10 is {listed(parts)}."
+    answer = " ".join(
+        [
+            f"The rankers from the literature were compared with `{PEER}()`, all with default "
+            "settings.",
+            *parts,
+        ]
     )
     body = [
         [
@@ -113,15 +116,15 @@ def section(rows):
     head = ["ranker", *(x for d in sets for x in (d, f"{d}, standard error"))]
     chart = intervals(answer, groups, f"lead over {PEER}() in NDCG@10, with its 95 % interval")
     notes = (
-        "The defaults are those of the package, with one seed. No ranker was tuned on a validation "
-        "part, so the figures do not say how well a method can rank. SortNet is measured by the "
-        "lists that its comparator sorts."
+        "All rankers have treerank's default settings and the same seed. No ranker was tuned on a "
+        "validation part, so the results do not show how well a method can rank at its best. "
+        "SortNet's lists are sorted by its comparator."
     )
     return Section(
         answer,
         [chart],
         [
-            ("NDCG@10 at defaults", table(head, body)),
+            ("NDCG@10 with default settings", table(head, body)),
             (f"Lead over `{PEER}()`", table(["ranker", "data", "lead", "from", "to"], each)),
         ],
         notes,

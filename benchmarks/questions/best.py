@@ -64,8 +64,8 @@ def passages(rows):
     text = (
         f"`TreeDirectRanker.best()` has a higher NDCG@10 than the default on "
         f"{sum(v['lead'] > 0 for v in public)} of {len(public)} public data sets; the difference "
-        f"is significant on {number_of(v['low'] > 0 for v in public)} of them. Fitting it takes "
-        f"{times_text(rows)} as much processor time as fitting the default "
+        f"is significant on {number_of(v['low'] > 0 for v in public)} of them. Fitting "
+        f"`best()` takes {times_text(rows)} as much processor time as fitting the default "
         "([evidence](../evidence.md))."
     )
     return {"cost": text, "gains": gains_table(rows)}
@@ -113,13 +113,14 @@ def section(rows):
     pooled = over.get(", ".join(SMALL))
     if pooled:
         answer += (
-            f" On the {pooled['n_queries']} test queries of {listed(SMALL)} combined, its lead is "
-            f"{signed(pooled['lead'])} (95 % interval: {signed(pooled['low'])} to "
+            f" On the {pooled['n_queries']} test queries of {listed(SMALL)} combined, the lead "
+            f"is {signed(pooled['lead'])} (95 % interval: {signed(pooled['low'])} to "
             f"{signed(pooled['high'])})."
         )
     if costs(rows):
         answer += (
-            f" Fitting it takes {times_text(rows)} as much processor time as fitting the default."
+            f" Fitting `best()` takes {times_text(rows)} as much processor time as fitting the "
+            "default."
         )
     chart = intervals(
         f"Lead of TreeDirectRanker.best() in NDCG@10. {answer}",

@@ -297,14 +297,14 @@ def section(rows):
     ]
     notes = (
         "The training queries of a cell are drawn several times; the table of NDCG@10 gives the "
-        f"number of draws. The sum with a linear model is always fitted to {DRAWS_OF_BLEND} draws. "
-        "The parts of these sums and their weights were chosen on the "
+        f"number of draws. The ranker with a linear model has {DRAWS_OF_BLEND} draws in each cell. "
+        "The parts of these rankers and the weights of the parts were chosen on the "
         "training and validation parts, and fixed before the test parts were read. In data sets "
         "with five folds, however, the validation queries of one fold are test queries of another. "
         "The linear model was left out of the default after the test parts had been read, because "
         "few export formats for search engines support trees and a linear model together. "
-        "The intervals are computed over draws. All draws from a public data set share its test "
-        "queries. The intervals therefore show how much the results vary with the training "
+        "The intervals are computed over draws. All draws from a public data set share the same "
+        "test queries. The intervals therefore show how much the results vary with the training "
         "queries that are drawn, but not how much they would vary with other test queries."
     )
     chart = intervals(

@@ -40,6 +40,8 @@ ALL_COLUMNS = "trees and linear model, all columns"
 DEEP = {15: 1000, 100: 300, 1000: 40}
 NAMES = ("bm25", "dense", "cross")
 SINGLE, GRID = "best retriever of the judged queries", "convex combination of min-max, grid"
+#: Names of the pages for those of the rows.
+SHOWN = {SINGLE: "best retriever on judged queries", GRID: "convex combination of min-max scores"}
 
 
 def columns_of(data, *kinds):
@@ -224,7 +226,8 @@ def learned_table(found, world):
     kind = "real" if world == "fields" else "simulated"
     head = [f"NDCG@10, {world} ({kind})", *(f"{n:,} queries" for n in DRAWS)]
     methods = methods_of(found)[0]
-    return table(head, [[m, *(short(found[world, m, n]["ndcg"]) for n in DRAWS)] for m in methods])
+    body = [[SHOWN.get(m, m), *(short(found[world, m, n]["ndcg"]) for n in DRAWS)] for m in methods]
+    return table(head, body)
 
 
 def passages(rows):
@@ -315,7 +318,10 @@ def section(rows):
         "retrievers; in the other three, some retrievers are simulated."
     )
     shown = [BLEND, SINGLE, GRID, "linear model, min-max", "trees, raw and min-max"]
-    series = {name: [(n, found["fields", name, n]["ndcg"]) for n in DRAWS] for name in shown}
+    series = {
+        SHOWN.get(name, name): [(n, found["fields", name, n]["ndcg"]) for n in DRAWS]
+        for name in shown
+    }
     chart = curves(
         f"NDCG@10 by number of judged queries. {answer}",
         series,
@@ -328,7 +334,7 @@ def section(rows):
         parts.append((f'NDCG@10 in the scenario "{world}" ({kind})', learned_table(found, world)))
     head = ["scenario", "judged queries", "compared with", "lead", "from", "to"]
     lost = [
-        [world, n, method, *(signed(value[v]) for v in ("lead", "low", "high"))]
+        [world, n, SHOWN.get(method, method), *(signed(value[v]) for v in ("lead", "low", "high"))]
         for (world, method, n), value in found.items()
         if method in others and value["low"] <= 0
     ]

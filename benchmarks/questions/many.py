@@ -369,7 +369,7 @@ def section(rows):
         "proportional to a power of the number of queries. The table of constants gives their "
         "values for 1,000 queries, and the exponents."
     )
-    charts = [intervals(answer, groups, "NDCG@10 less that of the best cell")] if groups else []
+    charts = [intervals(answer, groups, "lead over the best cell in NDCG@10")] if groups else []
     return Section(answer, charts, tables, notes)
 
 

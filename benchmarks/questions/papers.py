@@ -185,8 +185,8 @@ def section() -> Section:
     star, error = folds["ndcg@10"]["RankNet*"]
     answer = (
         f"On the folds of MQ2008, `RankNetStar` reaches an NDCG@10 of {short(star)} ± "
-        f"{short(error)}; the paper reports {short(FOLDS['RankNet*'][0])}. "
-        "As in the paper, most rankers are within one standard error of each other. If the test "
+        f"{short(error)}; the DirectRanker paper reports {short(FOLDS['RankNet*'][0])}. "
+        "As in this paper, most rankers are within one standard error of each other. If the test "
         "sets are drawn by document instead of by query, LambdaMART is the best ranker in this "
         f"experiment ({short(documents['ndcg@10']['LambdaMART'][0])}). In the paper, "
         "LambdaMART has only 5 or 10 trees, and is far behind "
@@ -228,7 +228,7 @@ def section() -> Section:
         ),
     ]
     notes = (
-        "NDCG@10 is computed as in the paper. "
+        "NDCG@10 is computed as in the DirectRanker paper. "
         "In the table of feature parts, each ranker was fitted with two learning rates, and the "
         "network both with pairs within queries and with pairs across queries. In the same table, "
         "`SoftTrees` has its earlier default settings. In the table of soft trees, the correlation "

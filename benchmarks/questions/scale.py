@@ -170,7 +170,7 @@ def section(rows):
             "All of these fits read an array of 1,000,000 documents with 136 features, which is "
             f"included in their peak memory. {' '.join(parts)}"
         )
-    tables = [("Peaks of memory", table(["fit", "features", "GB"], body))] if body else []
+    tables = [("Peak memory", table(["fit", "features", "GB"], body))] if body else []
     charts = [intervals(answer, groups, "peak of resident memory, GB")] if body else []
     files = [row for row in rows if "file" in row["conditions"]]
     if files:
@@ -195,7 +195,7 @@ def section(rows):
         )
     kept = kept_queries(rows)
     if kept:
-        head = ["remembered queries", "bytes a query", "model file, kB", "without them, kB"]
+        head = ["remembered queries", "bytes per query", "model file, kB", "without them, kB"]
         tables.append(
             (
                 "Remembered training queries",
