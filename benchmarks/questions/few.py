@@ -193,11 +193,11 @@ def passages(rows):
     default = (
         f"On {len(PUBLIC)} public data sets with {FEW[0]} to {FEW[-1]} judged queries, the default "
         f"gains on average {gain_of(DEFAULT)} over trees with a single loss. A fit takes "
-        f"{times_of(DEFAULT)}. In {len(cells)} combinations of a data set and a number of "
-        "queries, it was also compared with the linear model and with `LGBMRanker()`. It is "
-        f"significantly worse than the linear model in {behind(LINEAR)} of them, and significantly "
-        f"worse than `LGBMRanker()` in {behind(PEER)}. On average, its NDCG@10 is "
-        f"{ndcg(pooled(public[DEFAULT, LINEAR])[0])} higher than that of the linear model and "
+        f"{times_of(DEFAULT)}. The default was also compared with the linear model and with "
+        f"`LGBMRanker()`, in {len(cells)} combinations of a data set and a number of queries. The "
+        f"default is significantly worse than the linear model in {behind(LINEAR)} of them, and "
+        f"significantly worse than `LGBMRanker()` in {behind(PEER)}. On average, the NDCG@10 of the "
+        f"default is {ndcg(pooled(public[DEFAULT, LINEAR])[0])} higher than that of the linear model and "
         f"{ndcg(pooled(public[DEFAULT, PEER])[0])} higher than that of `LGBMRanker()` "
         "([evidence](../evidence.md))."
     )

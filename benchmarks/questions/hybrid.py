@@ -299,8 +299,8 @@ def engines_sentence(rows):
         "Suppose that the weights are learned on textbook min-max scores. On 1,000 queries of the "
         f'scenario "strong", the order of {textbook[0]["changed"]:,} of {textbook[0]["pairs"]:,} '
         "pairs then changes in the emulation of OpenSearch, and the order of "
-        f"{elastic} in that of Elasticsearch. With columns that are computed as the engine does it "
-        f"(`engine=`), {with_own}."
+        f"{elastic} in that of Elasticsearch. If the columns are computed as the engine computes "
+        f"them (`engine=`), {with_own}."
     )
 
 
