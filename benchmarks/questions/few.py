@@ -196,9 +196,9 @@ def passages(rows):
         f"{times_of(DEFAULT)}. The default was also compared with the linear model and with "
         f"`LGBMRanker()`, in {len(cells)} combinations of a data set and a number of queries. The "
         f"default is significantly worse than the linear model in {behind(LINEAR)} of them, and "
-        f"significantly worse than `LGBMRanker()` in {behind(PEER)}. On average, the NDCG@10 of the "
-        f"default is {ndcg(pooled(public[DEFAULT, LINEAR])[0])} higher than that of the linear model and "
-        f"{ndcg(pooled(public[DEFAULT, PEER])[0])} higher than that of `LGBMRanker()` "
+        f"significantly worse than `LGBMRanker()` in {behind(PEER)}. On average, the NDCG@10 of "
+        f"the default is {ndcg(pooled(public[DEFAULT, LINEAR])[0])} higher than that of the linear "
+        f"model and {ndcg(pooled(public[DEFAULT, PEER])[0])} higher than that of `LGBMRanker()` "
         "([evidence](../evidence.md))."
     )
     linear = (
