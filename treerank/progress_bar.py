@@ -30,8 +30,8 @@ def show_progress(text: str = "fitting") -> Iterator[None]:
     """Show the progress of the fits inside the block.
 
     The display counts trees, epochs, rounds or generations, and shows the last value of the metric
-    on the ``eval_set``. A message names the hyperparameters of trees that were chosen from the
-    data, and another the iterations that the ``eval_set`` keeps. Fits in other processes are only
+    on the ``eval_set``. Messages name the hyperparameters of trees that were chosen from the
+    data, and the number of iterations that the ``eval_set`` keeps. Fits in other processes are only
     shown for :func:`treerank.distributed.fit`.
 
     Parameters

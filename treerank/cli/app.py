@@ -114,7 +114,7 @@ COMMANDS = {
 #: Commands that are looked for, and what does their work.
 INSTEAD = {
     "compile": "`treerank warm-up` compiles what fits need",
-    "explain": "`treerank report` says why a document stands above another",
+    "explain": "`treerank report` says why a document ranks above another",
     "predict": "`treerank rank` scores and sorts documents",
     "score": "`treerank rank` scores documents, `treerank evaluate` evaluates a model",
     "split": "`treerank compare` splits by query itself, `fit --valid FILE` takes a second file",

@@ -47,9 +47,9 @@ class Qrels(NamedTuple):
     def labels_of(self, qid: ArrayLike, doc_ids: ArrayLike, *, unjudged: float = 0.0) -> np.ndarray:
         """Return the labels of pairs of query and document, such as a run's.
 
-        ``unjudged`` where there is none. Pass ``unjudged=nan`` to let metrics leave these documents
-        out. Metrics are then computed on the given documents alone; trec_eval also counts judged
-        documents that are not in the run. Several labels of a pair are an error.
+        Pairs without a label get ``unjudged``. Pass ``unjudged=nan`` to let metrics leave these
+        documents out. Metrics are then computed on the given documents alone; trec_eval also counts
+        judged documents that are not in the run. Several labels of a pair are an error.
         """
         label_of: dict[tuple[str, str], float] = {}
         for pair, label in zip(pairs_of(self.qid, self.doc_ids), self.y, strict=True):
@@ -86,9 +86,10 @@ class Qrels(NamedTuple):
         return type(self)(qid[first], doc_ids[first], y)
 
     def agreement(self) -> float:
-        """Return Krippendorff's alpha (2011) of the judges, of labels that have an order.
+        """Return Krippendorff's alpha (2011) of the judges, for ordinal labels.
 
-        It is 1 if all agree, 0 if as by chance, and NaN if all labels are equal.
+        It is 1 if all judges agree, 0 if they agree no more than by chance, and NaN if all labels
+        are equal.
         """
         unit = self._pairs()[1]
         several = np.bincount(unit)[unit] > 1

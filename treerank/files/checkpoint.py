@@ -1,4 +1,4 @@
-"""Checkpoints: files from which a fit that was killed goes on, and ends in the same model."""
+"""Checkpoints: files from which an interrupted fit resumes, and ends with the same model."""
 
 import os
 from collections.abc import Iterator
@@ -54,19 +54,20 @@ def checkpointing(path: str | Path | None, *, every: int = 10) -> Iterator[None]
 
     If the file contains trees of a fit with the same settings, data, objective, metric and
     ``eval_set``, a fit in the block continues from them. It ends with the model of an uninterrupted
-    fit, bit for bit, and with complete learning curves. The number of trees may differ. A file of
-    another fit is replaced: the fit starts anew. So does one of a ranker whose ``random_state`` is
-    None, which draws other random numbers each time, and ``fit`` warns of it. The file holds the
-    trees of one fit, so a chain or an ensemble of several that are boosted starts anew, too. Trees
-    of XGBoost and LightGBM must not be grown from random samples of rows or columns. Rankers
-    without boosted trees are refused; a feature part of your own with ``resumes = True`` is not.
+    fit, bit for bit, and with complete learning curves. The number of trees may differ. If the file
+    belongs to another fit, it is replaced, and the fit starts anew. A fit also starts anew, with a
+    warning, if the ``random_state`` of the ranker is None, since the random numbers then differ.
+    The file holds the trees of one fit, so stages and ensembles with several boosted parts start
+    anew, too. Trees of XGBoost and LightGBM must not be grown from random samples of rows or
+    columns. Rankers without boosted trees are refused, except for your own feature parts with
+    ``resumes = True``.
 
     Parameters
     ----------
     path : str, path or None
         File to write and, if it exists, to read; ``None`` saves nothing.
     every : int, default=10
-        Number of iterations from one time to the next.
+        Number of iterations between two checkpoints.
 
     Examples
     --------

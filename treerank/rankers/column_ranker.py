@@ -61,8 +61,9 @@ class ColumnRanker(Ranker):
     of a data frame is read; the others may contain anything, such as ids and texts. ``fit`` finds
     the score of missing values: the smallest value of the training set minus the range of its
     values. With an ``eval_set``, it also calibrates probabilities of pairs. Values of later
-    documents may be below it, as in longer lists: fit it on lists of the same depth. ``fit`` learns
-    from no label, so a comparison scores a fitted one as it is, also with ``cv``.
+    documents may be below that score, for example in longer lists, so fit the ranker on lists of
+    the same depth. ``fit`` does not learn from labels, so a comparison scores a fitted
+    ``ColumnRanker`` as is, also with ``cv``.
 
     ``metric`` and the attributes are explained at :class:`~treerank.rankers.ranker.Ranker`.
 

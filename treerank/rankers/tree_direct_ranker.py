@@ -34,10 +34,10 @@ class TreeDirectRanker(DirectRanker):
     """Learn to rank by comparing two documents at a time, with boosted trees by default.
 
     A feature part f maps a document to numbers, and a head compares two documents by
-    r(a, b) = tau(<w, f(a) - f(b)>). For every f this comparison is antisymmetric, total and
-    transitive, so it sorts documents: by their scores <w, f(x)>. The feature part is fitted to an
-    objective: a sum over pairs of documents of a pair loss times a pair weight, or another loss,
-    such as a listwise one.
+    r(a, b) = tau(<w, f(a) - f(b)>). For every f, this comparison is antisymmetric, total
+    and transitive, so documents can be sorted by their scores <w, f(x)>. The feature part is fitted
+    to an objective: a sum over pairs of documents of a pair loss times a pair weight, or another
+    loss, such as a listwise one.
 
     Rows may come in any order and queries may have any names: the model is the same, bit for bit.
 
@@ -175,12 +175,12 @@ class TreeDirectRanker(DirectRanker):
     def best(cls, time: float | None = None, **settings: Any) -> Self:
         """Return an unfitted ensemble: more accurate on most data sets, and slower to fit.
 
-        A fit takes 3 to 9 times the processor time of the default's on the data sets of the
-        manual's evidence page. The feature part is an ensemble of trees fitted to the loss of the
-        ranker and trees fitted to the labels by squared error, each with three seeds, and a linear
-        model. With at least 500 queries, the weights of these three kinds are chosen on held-out
-        queries; with fewer, they are fixed. The sizes of the trees are chosen from the data, as in
-        the default. So pass all judged queries to ``fit``: an ``eval_set`` only calibrates the
+        On the data sets of the manual's evidence page, a fit takes 3 to 9 times as much processor
+        time as a fit of the default. The feature part is an ensemble of trees fitted to the loss of
+        the ranker and trees fitted to the labels by squared error, each with three seeds, and a
+        linear model. With at least 500 queries, the weights of these three kinds are chosen on
+        held-out queries; with fewer, they are fixed. The sizes of the trees are chosen from the
+        data, as in the default. So pass all judged queries to ``fit``: an ``eval_set`` only calibrates the
         slope of pair probabilities. :func:`treerank.export` writes the ensemble in the formats for
         trees with a linear model: "c", "javascript", "json", "onnx", "python", "sql" and
         "vespa-expression".

@@ -137,9 +137,9 @@ def prediction_powered_mean(
     queries drawn at random from the LLM's queries, and the LLM's prompt must not have been tuned on
     them. Neither can be checked from the values.
 
-    For metrics that are sums over documents, such as precision, people need not judge whole
-    queries: pass values by document, and ``qid``. The same number of judgments, spread over the
-    documents of all queries, has a variance several times smaller.
+    For metrics that are sums over documents, such as precision, people don't need to judge whole
+    queries: pass values by document, and ``qid``. If the same number of judgments is spread over
+    the documents of all queries, the variance is several times smaller.
 
     Parameters
     ----------

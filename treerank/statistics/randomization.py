@@ -191,7 +191,7 @@ def bootstrap_interval(
 ) -> Interval:
     """Return a bootstrap interval for the mean of values, or of differences, over queries.
 
-    It is bias-corrected and accelerated. On few or very skewed values it is a little too short.
+    It is bias-corrected and accelerated. On few or very skewed values, it is a little too short.
 
     Parameters
     ----------

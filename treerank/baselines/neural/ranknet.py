@@ -28,7 +28,7 @@ class RankNet(NeuralRanker):
     network, once per document instead of twice per pair [2]_. Target probabilities other than
     1 are given to ``fit`` as the fourth column of ``given_pairs``;
     :func:`~treerank.objectives.chained_probabilities` makes consistent ones. The paper takes pairs
-    one by one at a rate of 0.001, here batches are taken. ``decay="adaptive"`` halves the rate
+    one by one at a rate of 0.001; here, batches are used. ``decay="adaptive"`` halves the rate
     after each epoch of greater error, as in the paper.
 
     All other parameters, and the attributes, are as in
