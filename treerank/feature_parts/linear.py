@@ -35,7 +35,8 @@ class LinearModel(BaseEstimator):
     :class:`~treerank.feature_parts.networks.mlp.MLP` without hidden layers.
 
     A missing value counts as the mean of its feature. Columns of categories are left out, because
-    the order of their codes means nothing. In an ensemble or in stages, trees can learn from them. If no part of a ranker learns from these columns, the ranker warns.
+    the order of their codes means nothing. In an ensemble or in stages, trees can learn from them.
+    If no part of a ranker learns from these columns, the ranker warns.
 
     Parameters
     ----------

@@ -180,10 +180,10 @@ class TreeDirectRanker(DirectRanker):
         the ranker and trees fitted to the labels by squared error, each with three seeds, and a
         linear model. With at least 500 queries, the weights of these three kinds are chosen on
         held-out queries; with fewer, they are fixed. The sizes of the trees are chosen from the
-        data, as in the default. So pass all judged queries to ``fit``: an ``eval_set`` only calibrates the
-        slope of pair probabilities. :func:`treerank.export` writes the ensemble in the formats for
-        trees with a linear model: "c", "javascript", "json", "onnx", "python", "sql" and
-        "vespa-expression".
+        data, as in the default. So pass all judged queries to ``fit``: an ``eval_set`` only
+        calibrates the slope of pair probabilities. :func:`treerank.export` writes the ensemble in
+        the formats for trees with a linear model: "c", "javascript", "json", "onnx", "python",
+        "sql" and "vespa-expression".
 
         Parameters
         ----------
