@@ -156,6 +156,15 @@ def test_a_wrapper_learns_if_the_other_objective_does(wrap, learns):
     assert wrap(objective).has_anything_to_learn() == learns
 
 
+def test_the_iteration_is_the_first_unless_it_is_given():
+    classes = [Objective]
+    for cls in classes:
+        classes += cls.__subclasses__()
+        for method in (cls.__call__, cls.derivatives):
+            assert inspect.signature(method).parameters["iteration"].default == 0, cls
+    assert len(classes) > 6
+
+
 @every_wrapper
 def test_a_wrapper_draws_by_the_iteration_which_is_the_first_unless_it_is_given(wrap):
     objective, scores = wrap(inner("telling")), RNG.normal(size=63)

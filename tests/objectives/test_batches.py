@@ -77,3 +77,9 @@ class Foreign:
 def test_an_objective_of_the_users_own_is_given_rows_and_their_queries():
     assert taken(Foreign(), np.array([3])) == ([3], [0, 1])
     assert taken(Foreign(), np.array([3, 0, 2])) == ([3, 0, 2], [0, 1, 3])
+
+
+def test_queries_that_fit_keep_the_order_of_their_rows():
+    groups = QueryGroups.from_qid(np.repeat(np.arange(30), 20))
+    for rows in deal(groups, 40, np.random.default_rng(0)):
+        assert set(np.diff(rows.reshape(-1, 20)).ravel().tolist()) == {1}

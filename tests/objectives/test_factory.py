@@ -1,5 +1,6 @@
 import inspect
 import math
+import warnings
 
 import numba
 import numpy as np
@@ -9,6 +10,7 @@ from numba import njit
 from treerank import TreeDirectRanker
 from treerank.documents.queries import QueryGroups
 from treerank.objectives import PairLoss, PairSettings, make_objective
+from treerank.objectives.factory import get_loss
 from treerank.objectives.pairs.losses import PAIR_LOSSES, logistic
 from treerank.objectives.sums import FromStart
 from treerank.rankers.direct_ranker import objective_for_labels
@@ -228,3 +230,45 @@ def undefined_far_out(margin):
 def test_kinks_clipped_gradients_and_flat_losses_are_taken(loss):
     own = PAIR_LOSSES[loss].of_margin if isinstance(loss, str) else loss
     make_objective(Y, QID, loss=own)
+
+
+class RightAt:
+    """A loss that falls by 1, whose gradient has the right sign at one margin alone."""
+
+    def __init__(self, margin):
+        self.margin = margin
+
+    def __call__(self, margin):
+        return -margin, -1.0 if abs(margin - self.margin) < 0.01 else 1.0, 1.0
+
+
+def test_a_loss_of_ones_own_is_tried_at_six_margins():
+    for margin in (-2.3, -1.1, -0.4, 0.3, 0.7, 2.3):
+        assert get_loss(RightAt(margin)).of_margin(0.0) == (0.0, 1.0, 1.0)
+    for margin in (-3.3, -0.3, 0.4, 1.1, 1.3, 1.4, 1.7, 2.1, 3.3):
+        with pytest.raises(ValueError, match="Negate the gradient"):
+            get_loss(RightAt(margin))
+
+
+class ByTwoOutputs:
+    """An objective of one's own with two scores for each document, which are to be small."""
+
+    def __init__(self, sign, groups=None):
+        self.sign, self.groups, self.n_outputs = sign, groups, 2
+
+    def bind(self, judgments):
+        return ByTwoOutputs(self.sign, judgments.groups)
+
+    def __call__(self, scores, *, iteration=0):
+        return float((scores**2).sum() / 2), *self.derivatives(scores)
+
+    def derivatives(self, scores, *, iteration=0):
+        assert scores.shape == (4, 2)
+        return self.sign * scores, np.ones_like(scores)
+
+
+def test_an_objective_of_two_outputs_whose_gradient_is_negated_is_warned_of():
+    with pytest.warns(UserWarning, match="The value of ByTwoOutputs falls where its gradient"):
+        make_objective(Y, QID, loss=ByTwoOutputs(-1.0))
+    with warnings.catch_warnings(action="error"):
+        make_objective(Y, QID, loss=ByTwoOutputs(1.0))

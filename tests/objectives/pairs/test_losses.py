@@ -48,3 +48,17 @@ def test_the_form_without_exponentials_is_the_loss_times_the_weight_of_the_pair(
         _, slope, curvature = loss.of_margin(margin)
         assert shape.gradient_factor * gradient == pytest.approx(weight * slope)
         assert shape.hessian_factor * hessian == pytest.approx(weight * curvature)
+
+
+@pytest.mark.parametrize(("name", "just_below"), [("hinge", 1.0), ("squared_hinge", 2.0)])
+def test_hinges_are_flat_from_a_margin_of_1_on(name, just_below):
+    of_margin = PAIR_LOSSES[name].of_margin
+    for margin in (1.0, 1.5):
+        assert of_margin(margin) == (0.0, 0.0, 0.0)
+    assert of_margin(np.nextafter(1, 0))[2] == just_below
+
+
+@every_loss
+def test_a_loss_is_shown_by_its_function_and_not_by_its_form(loss):
+    assert f"is_likelihood={loss.is_likelihood})" in repr(loss)
+    assert "shape" not in repr(loss)

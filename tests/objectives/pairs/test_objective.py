@@ -1,5 +1,6 @@
 """Pairwise objectives: which pairs count, how much, and by which kernel."""
 
+import numba
 import numpy as np
 import pytest
 
@@ -7,7 +8,7 @@ from treerank.documents.queries import QueryGroups
 from treerank.objectives import make_objective
 from treerank.objectives.pairs.losses import PAIR_LOSSES, logistic
 from treerank.objectives.pairs.objective import choose_kernel
-from treerank.objectives.pairs.rules import GivenPairs, Pairs, get_pairs
+from treerank.objectives.pairs.rules import PAIRS, GivenPairs, Pairs, get_pairs
 from treerank.objectives.pairs.weights import PAIR_WEIGHTS
 
 pytestmark = pytest.mark.slow
@@ -209,3 +210,34 @@ def test_the_kernel_is_that_of_the_table(settings, of_derivatives, of_value):
     for with_value, name in ((False, of_derivatives), (True, of_value)):
         kernel = choose_kernel(problem, with_value=with_value)
         assert kernel.__name__.rpartition(".")[2] == name
+
+
+@pytest.mark.parametrize("weight", ["uniform", "label_gap"])
+@pytest.mark.parametrize("loss", PAIR_LOSSES if numba.config.DISABLE_JIT else ["logistic"])
+def test_given_pairs_cost_their_weights_times_the_loss_of_both_orders_by_target(loss, weight):
+    table = np.array([[0, 1, 2.0, 1.0], [1, 3, 0.5, 0.25], [7, 2, 1.5, 0.5], [6, 5, 1.0, 0.0]])
+    sample_weight, query_weight = np.linspace(0.5, 2, 9), np.where(QID == "a", 1.0, 3.0)
+    settings = {"sample_weight": sample_weight, "query_weight": query_weight, "sigma": 1.5}
+    objective = make_objective(Y, QID, loss=loss, weight=weight, given_pairs=table, **settings)
+    value, gradient, hessian = 0.0, np.zeros(9), np.zeros(9)
+    for i, j, w, target in table:
+        i, j = int(i), int(j)
+        w *= query_weight[i] * sample_weight[i] * sample_weight[j]
+        w *= 1.0 if weight == "uniform" else abs(Y[i] - Y[j])
+        margin = 1.5 * (SCORES[i] - SCORES[j])
+        ahead, behind = (PAIR_LOSSES[loss].of_margin(m) for m in (margin, -margin))
+        value += w * (target * ahead[0] + (1 - target) * behind[0])
+        slope = 1.5 * w * (target * ahead[1] - (1 - target) * behind[1])
+        gradient[[i, j]] += slope, -slope
+        hessian[[i, j]] += 1.5**2 * w * (target * ahead[2] + (1 - target) * behind[2])
+    assert_same(objective(SCORES), (value, gradient, hessian), rtol=1e-10, atol=1e-12)
+
+
+def test_names_of_pairs_stand_for_these_rules():
+    assert PAIRS == {
+        "all": Pairs(adjacent=False, top=None, ties=False, balanced=False),
+        "adjacent": Pairs(adjacent=True),
+        "balanced": Pairs(adjacent=True, balanced=True),
+        "top_10": Pairs(top=10),
+        "with_ties": Pairs(ties=True),
+    }

@@ -87,3 +87,21 @@ def test_noise_goes_by_the_name_of_a_document_and_not_by_its_place():
     for t in range(20):
         order = noisy_order(np.array(scores)[shuffle], np.array(names)[shuffle], t)
         assert shuffle[order].tolist() == noisy_order(scores, names, t)
+
+
+def test_a_part_of_the_queries_is_sorted_alone():
+    uneven = np.append(1e9, _RNG.normal(size=200)), np.append(_RNG.normal(size=300), -1e12)
+    keys = [_RNG.normal(size=7), uneven[0], np.zeros(0), _RNG.normal(size=50), uneven[1]]
+    indptr = np.append(0, np.cumsum([len(key) for key in keys]))
+    for first in range(5):
+        for last in range(first, 6):
+            order, falling = np.full(indptr[-1], -1, np.int32), np.full(indptr[-1], 7.5)
+            sort_queries(first, last, np.concatenate(keys), indptr, order, falling)
+            for q, key in enumerate(keys):
+                rows = slice(indptr[q], indptr[q + 1])
+                if first <= q < last:
+                    np.testing.assert_array_equal(falling[rows], np.sort(key)[::-1])
+                    np.testing.assert_array_equal(key[order[rows]], falling[rows])
+                else:
+                    assert (order[rows] == -1).all()
+                    assert (falling[rows] == 7.5).all()
