@@ -80,21 +80,22 @@ def auto_sizes(
     leaves: float = 1.0,
     travel: float = 1.0,
 ) -> Sizes:
-    """Return the sizes of trees for data of these numbers.
+    """Return the sizes of trees for data with these numbers of documents, queries and features.
 
     Parameters
     ----------
     n_documents : int
-        Number of documents. A query of more than 100 documents counts as one for each 100.
+        Number of documents. If there are more than 100 for each query on average, each 100 of them
+        count as a query.
     n_queries : int
         Number of queries.
     n_features : int
         Number of features.
     chosen : dict from str to number, default=None
-        Sizes that are not "auto". The number of trees follows from a chosen rate, and the rate
-        from a chosen number of trees; the other sizes do not change.
+        Sizes that are not "auto". If the learning rate is chosen, the number of trees is computed
+        from it, and vice versa. The other sizes do not change.
     leaves, travel : float, default=1.0
-        Factors on the number of leaves, and on the sum of the learning rates of all trees.
+        Factors of the number of leaves, and of the sum of the learning rates of all trees.
 
     Examples
     --------
