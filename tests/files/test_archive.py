@@ -309,3 +309,20 @@ def test_a_model_holds_a_million_values_and_one_for_each_eight_bytes_of_its_file
 def test_members_are_of_the_first_day_that_a_zip_file_knows(whole):
     with zipfile.ZipFile(whole) as file:
         assert {member.date_time for member in file.infolist()} == {(1980, 1, 1, 0, 0, 0)}
+
+
+def test_objects_are_never_pickled():
+    with pytest.raises(ValueError, match="allow_pickle"):
+        archive._npy(np.array([Trap()], dtype=object))
+
+
+@pytest.mark.parametrize("length", [1000, 1001])
+def test_a_header_of_an_array_has_up_to_1000_bytes(tmp_path, length):
+    header = HEADER.format("'<f8'", "(1,)").strip().ljust(length - 1) + "\n"
+    content, member = {"a": {"$array": "a.npy"}}, npy(header, np.array([3.0]).tobytes())
+    path = forged(tmp_path / "header", {"content": content}, {"a.npy": member})
+    if length == 1000:
+        assert read_archive(path)["a"].tolist() == [3.0]
+    else:
+        with pytest.raises(ValueError, match="Header info length"):
+            read_archive(path)

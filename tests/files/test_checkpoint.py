@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from treerank import TreeDirectRanker, checkpointing
+from treerank.files.checkpoint import Checkpoint, current_checkpoint
 
 X, Y, QID = [[3.0], [1.0], [2.0]] * 20, [1, 0, 0] * 20, np.repeat(np.arange(20), 3)
 
@@ -41,3 +42,18 @@ def test_a_checkpoint_is_taken_again(tmp_path):
         with checkpointing(path, every=5):
             ranker = small().fit(X, Y, QID)
     np.testing.assert_array_equal(ranker.predict(X), first.fit(X, Y, QID).predict(X))
+
+
+def test_a_fit_is_saved_every_10_iterations_by_each_process_on_its_own(tmp_path):
+    with checkpointing(tmp_path / "fit"):
+        assert current_checkpoint() == Checkpoint(tmp_path / "fit", every=10, is_writer=True)
+        assert Checkpoint(tmp_path / "fit", 10).is_writer
+        with checkpointing(None):
+            assert current_checkpoint() is None
+        assert current_checkpoint() is not None
+    assert current_checkpoint() is None
+
+
+def test_an_empty_path_is_a_folder():
+    with pytest.raises(ValueError, match="path must be a file; got the folder"):
+        checkpointing("").__enter__()

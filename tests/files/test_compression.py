@@ -1,9 +1,12 @@
 import gzip
 import io
+import os
+import threading
 
+import numpy as np
 import pytest
 
-from treerank.files.compression import compressed, open_text
+from treerank.files.compression import Text, compressed, open_text, text_blocks
 
 
 @pytest.mark.parametrize("name", ["a.csv.gz", "B.CSV.GZ"])
@@ -41,3 +44,43 @@ def test_a_file_too_short_for_gzip_is_refused_when_it_is_read(tmp_path):
 
     with pytest.raises(ValueError, match=r"a\.gz: the gzip stream must be whole"):
         read()
+
+
+def test_level_6_is_written():
+    text = np.random.default_rng(0).integers(5, size=20_000).astype("S1").tobytes()
+    file = io.BytesIO()
+    with compressed(file, "a.gz") as stream:
+        stream.write(text)
+    levels = [gzip.compress(text, level, mtime=0)[10:] for level in range(1, 10)]
+    assert [file.getvalue()[10:] == level for level in levels].index(True) == 5
+
+
+@pytest.mark.parametrize("first_bytes", [b"", b"ab"])
+def test_the_expected_size_of_gzip_is_what_its_end_says_up_to_the_largest_ratio(
+    tmp_path, first_bytes
+):
+    end = first_bytes + (2_000).to_bytes(4, "little")
+    for text, expected in ((end, 2_000), (first_bytes + b"\xff" * 4, 1032 * len(end))):
+        (tmp_path / "a.gz").write_bytes(text)
+        with open_text(tmp_path / "a.gz") as opened:
+            assert opened.expected_size == expected
+    (tmp_path / "a.gz").write_bytes(b"\xff" * 3)
+    with open_text(tmp_path / "a.gz") as opened:
+        assert opened.expected_size == 3
+
+
+@pytest.mark.posix
+def test_the_size_of_a_pipe_is_not_known(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    thread = threading.Thread(target=(tmp_path / "pipe").write_bytes, args=(b"qid",))
+    thread.start()
+    with open_text(tmp_path / "pipe") as opened:
+        assert (opened.expected_size, opened.stream.read()) == (0, b"qid")
+    thread.join()
+
+
+def test_the_mark_of_utf_8_is_left_out_before_the_first_line_only():
+    mark = b"\xef\xbb\xbf"
+    text = Text("a", io.BytesIO(mark + b"a\nb\n" + mark + b"c\n" + mark + b"d"), 0)
+    blocks = [tuple(block) for block in text_blocks(text, 8)]
+    assert blocks == [(b"a\nb\n", 1), (mark + b"c\n", 3), (mark + b"d\n", 4)]

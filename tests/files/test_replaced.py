@@ -1,5 +1,6 @@
 import fcntl
 import os
+import re
 import secrets
 import subprocess
 import sys
@@ -202,3 +203,76 @@ def test_errors_of_other_files_keep_their_names(tmp_path):
     with pytest.raises(OSError, match=r"^of the caller$"), replaced_file(tmp_path / "file"):
         raise OSError("of the caller")
     assert os.listdir(tmp_path) == []
+
+
+def test_a_part_is_named_by_50_letters_of_its_file_and_16_of_its_own(tmp_path):
+    with replaced_file(tmp_path / ("a" * 49 + "bcd")) as file:
+        name = os.path.basename(file.name)
+    assert re.fullmatch(r"\.a{49}b\.[0-9a-f]{16}\.treerank-part", name)
+
+
+def test_all_bytes_are_on_the_disk_before_the_file_has_its_name(tmp_path, monkeypatch):
+    steps, fsync, rename = [], os.fsync, os.replace
+
+    def synced(descriptor):
+        steps.append(("fsync", os.fstat(descriptor).st_size))
+        fsync(descriptor)
+
+    def renamed(source, target):
+        steps.append(("replace", os.path.getsize(source)))
+        rename(source, target)
+
+    monkeypatch.setattr(replaced.os, "fsync", synced)
+    monkeypatch.setattr(replaced.os, "replace", renamed)
+    write(tmp_path / "file", b"whole")
+    assert steps == [("fsync", 5), ("replace", 5)]
+
+
+def test_the_owner_of_an_old_file_is_kept_where_that_is_permitted(tmp_path, monkeypatch):
+    owners = []
+
+    def chown(descriptor, user, group):
+        owners.append((os.fstat(descriptor).st_size, user, group))
+        raise PermissionError
+
+    monkeypatch.setattr(replaced.os, "chown", chown)
+    write(tmp_path / "file", b"old")
+    assert owners == []
+    write(tmp_path / "file", b"newer")
+    status = (tmp_path / "file").stat()
+    assert owners == [(5, status.st_uid, status.st_gid)]
+
+
+def test_without_locks_a_file_is_closed_before_it_is_renamed(tmp_path, monkeypatch):
+    closed, rename = [], os.replace
+
+    def renamed(source, target):
+        closed.append(file.closed)
+        rename(source, target)
+
+    for has_locks in (False, True):
+        monkeypatch.setattr(replaced, "HAS_LOCKS", has_locks)
+        monkeypatch.setattr(replaced.os, "replace", renamed)
+        with replaced_file(tmp_path / "file") as file:
+            file.write(b"new")
+        monkeypatch.undo()
+    assert closed == [True, False]
+
+
+def test_a_part_that_is_a_pipe_is_not_waited_for_and_a_link_stays(tmp_path):
+    part = f".file.{secrets.token_hex(8)}.treerank-part"
+    (tmp_path / part).symlink_to("precious")
+    (tmp_path / "precious").touch()
+    os.mkfifo(tmp_path / f".file.{secrets.token_hex(8)}.treerank-part")
+    write(tmp_path / "file")
+    assert sorted(os.listdir(tmp_path)) == [part, "file", "precious"]
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="needs /proc")
+def test_no_file_stays_open(tmp_path):
+    before = len(os.listdir("/proc/self/fd"))
+    for _ in range(3):
+        kill_while_writing(tmp_path / "file")
+        write(tmp_path / "file")
+        check_output(tmp_path / "file")
+    assert len(os.listdir("/proc/self/fd")) == before

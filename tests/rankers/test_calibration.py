@@ -8,11 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
+from sklearn.isotonic import IsotonicRegression
+from sklearn.linear_model import LogisticRegression
 
 from treerank import LightGBMTrees, QueryKFold, TreeDirectRanker, load, make_web_search
+from treerank.documents.canonical_order import canonical_order
 from treerank.documents.queries import QueryGroups
 from treerank.inspection import calibration_curve
-from treerank.rankers import ForestRanker
+from treerank.rankers import ForestRanker, calibration
 from treerank.rankers.calibration import RelevanceScale, fit_calibration_slope, pair_probability
 
 X, y, qid = make_web_search(240, documents_per_query=20, n_features=15, random_state=0)
@@ -253,3 +256,139 @@ def test_calibrate_warns_of_many_labels_and_of_training_queries():
         ranker.calibrate(X[new], sales, qid[new])
     with pytest.raises(ValueError, match="it was not called, or it got more"):
         ranker.threshold_for(0.5)
+
+
+def scale_written_out(scores, y, groups):
+    """Return the attributes of a scale, by loops over labels, folds and steps."""
+    labels, n = sorted(set(y)), len(y)
+    points = np.quantile(scores, np.linspace(0, 1, 256))
+    query = np.repeat(np.arange(groups.n_queries), groups.sizes)
+
+    def line_of(s, won):
+        high, low = (won.sum() + 1) / (won.sum() + 2), 1 / ((~won).sum() + 2)
+        target, unit = np.where(won, high, low), (s - s.mean()) / s.std()
+        model = LogisticRegression(C=1e6).fit(
+            np.append(unit, unit)[:, None],
+            [1] * len(s) + [0] * len(s),
+            sample_weight=[*target, *(1 - target)],
+        )
+        slope = model.coef_[0, 0] / s.std()
+        if slope <= 0:
+            mean = target.mean()
+            return np.array([0, np.log(mean / (1 - mean))])
+        return np.array([slope, model.intercept_[0] - slope * s.mean()])
+
+    def steps_of(s, won):
+        level = IsotonicRegression().fit(s, won).predict(s)
+        centers = {value: s[level == value].mean() for value in sorted(set(level))}
+        at = np.interp(points, [*centers.values()], [*centers])
+        return np.array([(len(s) * max(at[: i + 1]) + 1) / (len(s) + 2) for i in range(256)])
+
+    def loss(likely, won):
+        return -sum(math.log(p if w else 1 - p) for p, w in zip(likely, won, strict=True))
+
+    lines, steps, is_line = [], [], []
+    for label in labels[1:]:
+        won, gains = y >= label, []
+        for fold in range(5):
+            test = query % 5 == fold
+            slope, intercept = line_of(scores[~test], won[~test])
+            by_line = [1 / (1 + math.exp(-(slope * s + intercept))) for s in scores[test]]
+            by_steps = np.interp(scores[test], points, steps_of(scores[~test], won[~test]))
+            gains.append(loss(by_line, won[test]) - loss(by_steps, won[test]))
+        lines.append(line_of(scores, won))
+        steps.append(steps_of(scores, won))
+        error = math.sqrt(sum((g - np.mean(gains)) ** 2 for g in gains) / 4 / 5)
+        is_line.append(bool(np.mean(gains) <= error))
+    assert n == len(scores)
+    return {"labels": labels, "scores": points, "lines": lines, "steps": steps, "is_line": is_line}
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_scale_is_what_is_written_out(seed):
+    rng, chosen = np.random.default_rng(seed), set()
+    for noise in (0.3, 1.0, 3.0):
+        qid = np.repeat(np.arange(23), rng.integers(5, 15, size=23))
+        scores = rng.normal(size=len(qid))
+        y = np.digitize(np.maximum(scores, 0.3) + noise * rng.logistic(size=len(qid)), [0.5, 1.5])
+        y = np.where(scores > 1, np.maximum(y, 1), y).astype(float)
+        groups, _ = canonical_order(scores[:, None], QueryGroups.from_qid(qid), y)
+        scale = RelevanceScale.fitted(scores, y, QueryGroups.from_qid(qid))
+        ordered = QueryGroups(None, groups.indptr)
+        expected = scale_written_out(scores[groups.order], y[groups.order], ordered)
+        for name, values in expected.items():
+            np.testing.assert_allclose(getattr(scale, name), values, rtol=1e-9, err_msg=name)
+        chosen |= set(expected["is_line"])
+    assert chosen == {True, False} or seed
+
+
+def test_scores_that_fall_tell_the_mean_of_the_targets_of_platt():
+    y, qid = np.array([1.0, 1, 0, 0, 0]), QueryGroups.from_qid(np.arange(5))
+    (line,) = RelevanceScale.fitted(np.arange(5.0), y, qid).lines
+    share = (2 * 3 / 4 + 3 * 1 / 5) / 5
+    np.testing.assert_allclose(line, [0, math.log(share / (1 - share))], rtol=1e-12)
+
+
+def test_probabilities_stay_within_what_numbers_hold():
+    with np.errstate(all="raise", under="ignore"):
+        high, low = calibration._logistic(np.array([1e9, -1e9]), 1.0, 0.0)
+    assert (high, low) == (1, pytest.approx(math.exp(-500), rel=1e-9))
+    likely, won = np.array([0.0, 1.0, 0.5]), np.array([True, False, True])
+    expected = 2 * -math.log(1e-12) + math.log(2)
+    assert calibration._log_loss(likely, won) == pytest.approx(expected, rel=1e-5)
+
+
+def test_shares_from_0_to_1_are_cut_and_no_others():
+    shares = np.arange(41) / 40
+    groups, scores = QueryGroups.from_qid(np.arange(41) // 2), np.arange(41.0)
+    scale = RelevanceScale.fitted(scores, shares, groups)
+    np.testing.assert_array_equal(scale.labels, np.arange(21) / 20)
+    for others in (shares - 0.01, shares * 1.01):
+        with pytest.warns(UserWarning, match="41 different labels, more than 32"):
+            assert RelevanceScale.fitted(scores, others, groups) is None
+
+
+def scale_of_steps(steps, is_line):
+    n = len(steps[0])
+    lines = np.array([[1.0, 0.5], [2.0, -1.0]])[: len(steps)]
+    return RelevanceScale(
+        np.arange(len(steps) + 1.0), np.arange(n + 0.0), np.array(steps), lines, np.array(is_line)
+    )
+
+
+def test_a_threshold_is_the_lowest_score_above_which_the_share_is_reached():
+    scale = scale_of_steps([[0.125, 0.25, 0.5, 0.75]], [False])
+    # The means of the last 4, 3, 2 and 1 of them.
+    means = [0.40625, 0.5, 0.625, 0.75]
+    assert [scale.threshold(mean, 1) for mean in means] == [0, 1, 2, 3]
+    assert [scale.threshold(mean - 1e-9, 1) for mean in means] == [0, 1, 2, 3]
+    with pytest.raises(ValueError, match=r"precision must be at most 0.750, which the highest"):
+        scale.threshold(0.7501, 1)
+
+
+def test_log_odds_are_those_of_lines_alone():
+    scale = scale_of_steps([[0.5, 0.5], [0.25, 0.5]], [True, False])
+    assert scale.log_odds(1).tolist() == [[1.0, 0.5]]
+    with pytest.raises(ValueError, match="of at least 2 must be linear in the score"):
+        scale.log_odds(2)
+    scale = scale_of_steps([[0.5, 0.5], [0.25, 0.5]], [True, True])
+    assert scale.log_odds(1.5).tolist() == [[1.0, 0.5], [2.0, -1.0]]
+
+
+@pytest.mark.parametrize("name", ["labels", "scores", "steps"])
+def test_curves_in_a_file_rise_and_belong_to_labels(calibrated, name):
+    state = calibrated[0].get_state()
+    curves = state["relevance_scale"]
+    TreeDirectRanker(LightGBMTrees()).set_state(state)
+    falling = dict(curves, **{name: curves[name][..., ::-1].copy()})
+    with pytest.raises(ValueError, match="must rise"):
+        TreeDirectRanker(LightGBMTrees()).set_state(state | {"relevance_scale": falling})
+    more = dict(curves, labels=np.append(curves["labels"], 9.0))
+    with pytest.raises(ValueError, match="must be one more than its curves"):
+        TreeDirectRanker(LightGBMTrees()).set_state(state | {"relevance_scale": more})
+
+
+@pytest.mark.parametrize(("zero", "expected"), [(1.0, 1.0), (2.0, 2.0), (7.9, 8.0), (8.0, 8.0)])
+def test_the_search_of_a_slope_doubles_until_the_loss_rises(zero, expected):
+    scores = np.array([4.0, 5.0, 6.0])  # at most 1 from their mean
+    assert calibration._too_steep(lambda slope: slope - zero, scores) == expected

@@ -59,7 +59,7 @@ def write_archive(path: str | Path, content: dict[str, Any]) -> None:
         "library_version": version("treerank"),
         "content": _pack(content, files),
     }
-    text = json.dumps(manifest, allow_nan=False).encode("ascii")
+    text = json.dumps(manifest).encode("ascii")
     data = _zipped({_MANIFEST: text, **files})
     _check_n_values(text, len(data))
     with replaced_file(path) as file:
@@ -266,7 +266,7 @@ def _read_array(name, members):
         raise ValueError(f"{name} must be of version 1.0")
     read_header = np.lib.format.read_array_header_1_0
     shape, by_column, dtype = read_header(file, max_header_size=_MOST_HEADER)
-    if dtype.kind not in "?biufcSUmM" or min(shape, default=0) < 0:
+    if dtype.kind not in "?biufcSUmM" or any(n < 0 for n in shape):
         raise ValueError(f"{name} must hold numbers or text; got {dtype} of shape {shape}")
     values = np.frombuffer(data, dtype, offset=file.tell()).copy()
     return values.reshape(shape, order="F" if by_column else "C")

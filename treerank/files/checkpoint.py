@@ -92,7 +92,7 @@ def _checked_path(path: str | Path) -> Path:
     if not isinstance(path, str | os.PathLike):
         raise TypeError(f"path must be None or the path of a file to write; got {quote(path)}.")
     absolute = Path(path).absolute()
-    if str(path) == "" or absolute.is_dir():
+    if absolute.is_dir():
         raise ValueError(
             f"path must be a file; got the folder {absolute}. "
             f"{str(absolute / 'fit.checkpoint')!r} is a "

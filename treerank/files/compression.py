@@ -52,7 +52,7 @@ def open_text(path: str | Path) -> Iterator[Text]:
         buffered = io.BufferedReader(file)
         name = "standard input" if str(path) == STANDARD_INPUT else str(path)
         try:
-            is_gzip = str(path).lower().endswith(".gz") or buffered.peek(1)[:1] == _GZIP_START
+            is_gzip = str(path).lower().endswith(".gz") or buffered.peek()[:1] == _GZIP_START
             stream = gzip.GzipFile(fileobj=buffered) if is_gzip else buffered
             size = _expected_size(file, is_gzip) if is_regular_file(path) else 0
             yield Text(name, stream, size)
