@@ -6,7 +6,13 @@ from treerank.baselines import AdaRank, LambdaMART, PRank
 from treerank.documents.queries import QueryGroups
 from treerank.documents.rows import Rows
 from treerank.feature_parts import Stages
-from treerank.rankers.early_stopping import RecordedMetrics, with_metrics
+from treerank.rankers.early_stopping import (
+    RecordedMetrics,
+    _curve,
+    mean_over_all,
+    metrics_of,
+    with_metrics,
+)
 
 X, Y, QID = make_web_search(30, documents_per_query=15, n_features=6, random_state=0)
 TRAIN, *SETS = (
@@ -102,3 +108,52 @@ def test_outputs_are_added_up_before_they_are_measured():
     watched = RecordedMetrics("ndcg", {("validation", "ndcg"): measure})
     outputs = np.array([[1.0, -3.0], [0.5, 0.0]])  # the first alone would rank the other way round
     assert watched(outputs) == watched(np.array([-2.0, 0.5])) == measure(np.array([0.0, 1.0])) < 1
+
+
+class TwoWorkers:
+    """Documents of the first of two workers, of which the second holds given labels and sums."""
+
+    is_shard = True
+
+    def __init__(self, labels, other_n, other_sum, other_ideal):
+        self.labels, self.other_n, self.other_sum = labels, other_n, other_sum
+        self.other_ideal = other_ideal
+
+    def of_all(self, values):
+        other = self.labels if len(values) == 4 else np.array([self.other_sum])
+        return np.concatenate([values, other])
+
+    def numbers_of(self, n):
+        return np.arange(n)
+
+    def any(self, flag):
+        return flag or self.other_ideal
+
+    def total(self, values):
+        return values + self.other_n
+
+
+def test_the_mean_over_workers_counts_the_queries_of_all_that_are_defined():
+    ndcg = get_metric("ndcg")
+    y, groups = np.array([0.0, 1.0, 0.0, 0.0]), QueryGroups.from_qid([7, 7, 8, 8])
+    scores = np.array([2.0, 1.0, 0.0, 0.0])
+    # Query 8 has no relevant document; three queries of the other worker have values of 1.5 in all.
+    documents = TwoWorkers(np.array([1.0, 1.0]), 3, 1.5, other_ideal=False)
+    mean = mean_over_all(ndcg, y, groups, documents)
+    assert mean(scores) == pytest.approx((1 / np.log2(3) + 1.5) / 4)
+    curve = _curve(
+        ndcg, np.array([np.nan, *y]), QueryGroups.from_qid([7, 7, 7, 8, 8]), 2, documents
+    )
+    assert curve(np.array([9.0, 9.0, 9.0, *scores])) == mean(scores)
+    nothing = TwoWorkers(np.zeros(2), 0, 0.0, other_ideal=False)
+    with pytest.raises(ValueError, match="6 documents"):
+        mean_over_all(ndcg, np.zeros(4), groups, nothing)
+    elsewhere = TwoWorkers(np.ones(2), 1, 0.25, other_ideal=True)
+    assert mean_over_all(ndcg, np.zeros(4), groups, elsewhere)(scores) == 0.25
+
+
+def test_an_empty_list_of_metrics_is_refused():
+    for nothing in ([], ()):
+        with pytest.raises(ValueError, match="eval_metric must be a metric or several"):
+            metrics_of(TreeDirectRanker(), nothing)
+    assert len(metrics_of(TreeDirectRanker(), ["map", "mrr"])) == 2

@@ -7,6 +7,7 @@ import pytest
 from treerank import TreeDirectRanker
 from treerank.baselines import RankSVM
 from treerank.checks import naming
+from treerank.display.tables import MOST_LINES
 from treerank.rankers.explanation import ExplainedMargins
 
 X = np.random.default_rng(0).normal(size=(60, 2))
@@ -130,3 +131,27 @@ def test_one_row_is_a_document(data, first, sixth):
 def test_advice_is_never_cut():
     with pytest.raises(ValueError, match=r"^X_a: a{500} write this instead$"), naming("X_a"):
         raise ValueError("a" * 500 + " write this instead")
+
+
+def test_a_plot_is_that_of_the_first_pair_and_its_ten_largest_parts():
+    pytest.importorskip("matplotlib")
+    values = np.array([np.arange(12.0, 0, -1), np.arange(-24.0, 0, 2)])
+    parts = ExplainedMargins.of(values, [f"f{n}" for n in range(12)])
+    for settings in ({}, {"pair": 1}, {"pair": 1, "most": 3}):
+        axes = parts.plot(**settings)
+        chart = parts.chart(**settings)
+        assert chart.title in (axes.get_title(), axes.get_title(loc="left"))
+        names = [text.get_text() for text in axes.get_yticklabels()]
+        assert [name for name in chart.names if name not in names] == []
+    assert parts.chart(pair=1).title != parts.chart().title
+    assert parts.chart(pair=1, most=3).names == ("f0", "f1", "f2", "9 other features")
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "is_shown"), [(1, True), (MOST_LINES, True), (MOST_LINES + 1, False)]
+)
+def test_as_many_rows_are_shown_as_a_text_may_have_lines(n_rows, is_shown):
+    parts = ExplainedMargins.of(np.zeros((n_rows, 1)), ["a"])
+    expected = f"ExplainedMargins of ({n_rows}, 1)"
+    assert (repr(parts) != expected) == is_shown
+    assert repr(parts[0, 0]) == repr(np.float64(0.0))

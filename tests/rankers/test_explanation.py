@@ -11,7 +11,13 @@ from treerank import HistogramTrees, LightGBMTrees, TreeDirectRanker, XGBoostTre
 from treerank.baselines import RankSVM
 from treerank.forests.scoring import forest_scores
 from treerank.forests.shapley import margin_parts
-from treerank.rankers.explanation import interactions_of, sampled_parts
+from treerank.rankers.explanation import (
+    _changes_of_score,
+    interactions_of,
+    interactions_of_pairs,
+    sampled_parts,
+)
+from treerank.rankers.ranker import Ranker
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(200, 6)).round(1)
@@ -165,3 +171,44 @@ def test_bad_arguments_are_named(trees):
     ):
         with pytest.raises(ValueError, match=message):
             trees.explain(X[:2], others, **settings)
+
+
+def volume(X):
+    return X[:, 0] * X[:, 1] * X[:, 2]
+
+
+def test_orders_of_sampled_parts_are_16_of_seed_0_unless_said_otherwise():
+    a, b = X[:3], X[3:6]
+    parts, errors = sampled_parts(volume, a, b)
+    for n, more in enumerate((16, 0)):
+        np.testing.assert_array_equal(parts, sampled_parts(volume, a, b, *(16, 0)[: n + 1])[0])
+        other = sampled_parts(volume, a, b, *{16: (17,), 0: (16, 1)}[more])[0]
+        assert (other != parts).any()
+    changes = _changes_of_score(volume, a[1], b[1], 16, 0)
+    np.testing.assert_allclose(parts[1], changes.mean(axis=0))
+    deviation = np.sqrt(((changes - changes.mean(axis=0)) ** 2).sum(axis=0) / 15)
+    np.testing.assert_allclose(errors[1], deviation / np.sqrt(16))
+
+
+class Product(Ranker):
+    """A ranker that is no sum of components, so that its parts are sampled."""
+
+    def _learn(self, data, held_out, seed):
+        pass
+
+    def _scores(self, X):
+        return volume(X)
+
+
+def test_rankers_sample_16_orders_of_seed_0_unless_said_otherwise():
+    ranker = Product().fit(X, y, QID)
+    parts, errors = sampled_parts(volume, X[:2], X[2:4], 16, 0)
+    np.testing.assert_array_equal(ranker.explain(X[:2], X[2:4]), parts)
+    with_errors = ranker.explain(X[:2], X[2:4], with_errors=True)
+    np.testing.assert_array_equal(with_errors[1], errors)
+    expected = interactions_of_pairs(ranker, X[:2], X[2:4], 16, 0)
+    np.testing.assert_array_equal(ranker.explain_interactions(X[:2], X[2:4]), expected)
+    assert (expected != interactions_of_pairs(ranker, X[:2], X[2:4], 16, 1)).any()
+    one = ranker.explain(X[:2], X[2:4], n_orders=1)
+    np.testing.assert_allclose(one.sum(axis=1), volume(X[:2]) - volume(X[2:4]))
+    assert ranker.explain(X[:2], X[2:4], n_orders=2, with_errors=True)[1].shape == (2, 6)

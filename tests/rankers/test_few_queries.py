@@ -22,7 +22,7 @@ from treerank.exports import formats_for
 from treerank.inspection import top_certainty
 from treerank.objectives import Pairs
 from treerank.progress import ignore_progress, listening
-from treerank.rankers import ForestRanker, NestedRanker, refresh
+from treerank.rankers import ForestRanker, NestedRanker, refresh, tree_direct_ranker
 
 X, Y, QID = make_web_search(140, documents_per_query=15, n_features=8, random_state=0)
 FEW = 30
@@ -266,3 +266,30 @@ def test_pairs_without_an_answer_leave_a_constant_model():
     with pytest.warns(UserWarning, match="the model is constant"):
         ranker = TreeDirectRanker().fit(few_X, np.ones_like(few_y), few_qid)
     assert np.ptp(ranker.predict(X)) == 0
+
+
+def test_the_parts_of_best_and_of_few_queries_are_those_that_were_measured():
+    part = TreeDirectRanker.best(time=7).feature_part
+    assert isinstance(part, Ensemble)
+    settings = part.get_params(deep=False)
+    expected = Ensemble(
+        ["lightgbm", "lightgbm", "linear"],
+        n_bags="auto",
+        losses=[None, "half_squared_error", None],
+        shares=[1.0, 0.5, 0.15],
+        n_refits=3,
+        time=7,
+    )
+    assert settings == expected.get_params(deep=False)
+    few = tree_direct_ranker.trees_for_few(50, n_jobs=2).get_params(deep=False)
+    assert [trees.get_params() for trees in few.pop("parts")] == [
+        LightGBMTrees(n_jobs=2).get_params()
+    ] * 2
+    expected = Ensemble(
+        ["lightgbm", "lightgbm"],
+        losses=[None, "half_squared_error"],
+        shares=[1.0, 0.5],
+        n_bags=0,
+        n_refits=1,
+    ).get_params(deep=False)
+    assert few == {name: value for name, value in expected.items() if name != "parts"}

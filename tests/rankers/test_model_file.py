@@ -16,6 +16,7 @@ from treerank.baselines import RankSVM
 from treerank.objectives import ApproxNDCG, Pairs
 from treerank.rankers import saved_values
 from treerank.rankers.head import AntisymmetricHead
+from treerank.rankers.model_file import _check_scores
 
 
 class Chosen(Column):
@@ -233,3 +234,32 @@ def test_a_column_of_a_data_frame_is_saved_as_an_array(column):
     array = saved_values.saved({"gain": column})["gain"]
     assert isinstance(array, np.ndarray)
     assert array.tolist() == [1.5, 2.5]
+
+
+class Noting:
+    """Stands for a loaded ranker, and keeps the documents that it is asked to score."""
+
+    _accepts = None
+
+    def __init__(self, n_features, scores=lambda rows: rows[:, 0] * 0 + 1):
+        self.n_features_in_, self.given, self.scores = n_features, [], scores
+
+    def _scores(self, rows):
+        self.given.append(rows)
+        return self.scores(np.nan_to_num(rows))
+
+
+def test_sixteen_simple_documents_are_scored_on_loading_unless_they_are_long():
+    ranker = Noting(3)
+    _check_scores(ranker)
+    (rows,) = ranker.given
+    for row, value in zip(rows, [np.nan, 0.0, 1.0, -1.0], strict=False):
+        np.testing.assert_array_equal(row, [value] * 3)
+    np.testing.assert_array_equal(rows[4:], np.random.default_rng(0).normal(size=(12, 3)))
+    for n_features, n_scored in ((2**16, 1), (2**16 + 1, 0)):
+        ranker = Noting(n_features)
+        _check_scores(ranker)
+        assert len(ranker.given) == n_scored
+    for wrong in (lambda rows: rows[:, :1], lambda rows: np.where(rows[:, 0] == 1, np.inf, 0)):
+        with pytest.raises(ValueError, match="scores of some simple documents are not finite"):
+            _check_scores(Noting(3, wrong))

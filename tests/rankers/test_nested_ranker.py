@@ -5,7 +5,8 @@ import pandas as pd
 import pytest
 
 from treerank import HistogramTrees, TreeDirectRanker, load
-from treerank.rankers import NestedRanker
+from treerank.clicks import ClickRelevance
+from treerank.rankers import ColumnRanker, NestedRanker
 
 RNG = np.random.default_rng(0)
 QID = np.repeat(np.arange(40), 20)
@@ -118,3 +119,49 @@ def test_two_queries_with_pairs_suffice_to_score_each_by_a_ranker_of_the_other(n
         assert sorted(first + second) == [0, 1, 2, 3]
         assert any(query < n_teaching for query in first)
         assert any(query < n_teaching for query in second)
+
+
+class Column(Plain):
+    """Scores by the first column, and remembers what it was fitted to."""
+
+    def __init__(self):
+        super().__init__()
+        self.seen = None
+
+    def fit(self, X, y, qid):
+        self.seen = sorted(X[:, 0].tolist())
+        return super().fit(X, y, qid)
+
+
+@pytest.mark.parametrize("sizes", [(3,), (3, 2), (100, 2)])
+def test_stages_and_scores_are_what_is_written_out(sizes):
+    qid = np.repeat(np.arange(4), 5)
+    X = np.random.default_rng(0).permutation(np.arange(20.0) - 8)[:, None]
+    y = (X[:, 0] % 2).astype(int)
+    nested = NestedRanker(Column(), sizes=sizes, random_state=0).fit(X, y, qid)
+    descending = sorted(X[:, 0].tolist(), reverse=True)
+    expected = [descending[min(4 * size, 20) - 1] for size in sizes]
+    assert nested.thresholds_ == expected
+    reached = [[x for x in descending if x >= least] for least in (-np.inf, *expected)]
+    assert [stage.seen for stage in nested.rankers_] == [sorted(part) for part in reached]
+    scores = nested.predict(X)
+    for (x,), score in zip(X, scores, strict=True):
+        stage = sum(x >= least for least in expected)
+        assert score == stage + 0.5 + x / (2 * (1 + abs(x)))
+    assert nested.predict(np.empty((0, 1))).shape == (0,)
+
+
+def test_a_column_that_documents_of_a_stage_lack_is_named():
+    with pytest.raises(ValueError, match=r"column must be one of .*'price', .*got 'color'"):
+        NestedRanker(ColumnRanker("color"), sizes=(5,)).fit(FRAME, Y, QID)
+
+
+def test_stages_learn_from_the_relevance_that_clicks_have_told():
+    X, clicks = FRAME[["price"]].to_numpy(), (Y > 0).astype(int)
+    position = np.tile(np.arange(20) + 1, 40)
+    clicks_of = ClickRelevance(propensities=1 / np.arange(1, 21))
+    ranker = TreeDirectRanker(HistogramTrees(2, random_state=0), clicks=clicks_of, random_state=0)
+    nested = NestedRanker(ranker, sizes=(5,), random_state=0).fit(X, clicks, QID, position=position)
+    assert len(nested.rankers_) == 2
+    assert [stage.clicks for stage in nested.rankers_] == [None, None]
+    assert nested.propensities_.shape == (20,)

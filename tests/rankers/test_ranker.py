@@ -1,3 +1,7 @@
+import warnings
+from dataclasses import dataclass
+from typing import ClassVar
+
 import numpy as np
 import pytest
 from example_rankers import PARTS, Column, fitted_rankers, ranking_data, some_ranker
@@ -7,8 +11,12 @@ from sklearn.base import (
     TransformerMixin,
     clone,
 )
+from sklearn.utils import get_tags
 
 from treerank import TreeDirectRanker
+from treerank.documents.reading import Accepts
+from treerank.parameters import Seed
+from treerank.rankers.ranker import Ranker
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 X, y, qid = DATA = ranking_data()
@@ -107,3 +115,72 @@ def test_a_report_is_a_function():
     ranker = TreeDirectRanker("linear", random_state=0).fit(X, y, qid)
     with pytest.raises(AttributeError, match=r"write treerank.report\(ranker, X, y, qid\)\.$"):
         ranker.report(X, y, qid)
+
+
+class Constant(Ranker):
+    """A ranker without parameters: scores are the first column, of which it learns nothing."""
+
+    seeds: ClassVar[list[int]] = []
+
+    def _learn(self, data, held_out, seed):
+        self.seeds.append(seed)
+
+    def _scores(self, X):
+        return X[:, 0]
+
+
+@dataclass(eq=False, repr=False)
+class Seeded(Constant):
+    random_state: Seed = None
+
+
+def test_the_seed_of_a_fit_is_drawn_from_the_random_state_and_0_without_one():
+    X, y = [[1.0], [2.0]], [0, 1]
+    Constant.seeds.clear()
+    for ranker in (Constant(), Seeded(0), Seeded(3), Seeded(np.random.RandomState(3))):
+        ranker.fit(X, y)
+    drawn = [np.random.RandomState(n).randint(2**31 - 1) for n in (0, 0, 3, 3)]
+    assert Constant.seeds == drawn
+
+
+@pytest.mark.parametrize(("held_out", "is_fitted"), [([0.0, 0.5], True), ([2.0, 2.0], False)])
+def test_probabilities_are_fitted_to_held_out_scores_unless_they_are_equal(held_out, is_fitted):
+    data = [[1.0], [2.0]], [0, 1], ["a", "a"]
+    with warnings.catch_warnings(action="error"):
+        ranker = Constant().fit(*data, eval_set=([[x] for x in held_out], [0, 1], ["b", "b"]))
+    assert (ranker.calibration_slope_ != 1.0) == is_fitted
+
+
+def test_a_state_of_wrong_numbers_is_refused():
+    ranker = Constant().fit([[1.0], [2.0]], [0, 1])
+    state = ranker.get_state()
+    assert Constant().set_state(state).predict([[5.0]]) == 5
+    head = {"weight": np.ones(1), "tau": "identity"}
+    for name, wrong, message in (
+        ("n_features", 0, "n_features must be"),
+        ("n_features", 1.5, "n_features must be"),
+        ("calibration_slope", -0.5, "calibration_slope must be"),
+        ("calibration_slope", "1", "calibration_slope must be"),
+        ("head", head | {"weight": [1.0]}, "The weight of the head must be an array"),
+        ("head", head | {"weight": np.ones((1, 1))}, "The weight of the head must be a float64"),
+        ("feature_names", ["a", "b"], "names"),
+        ("categories", {3: ["red"]}, "categor"),
+        ("propensities", np.array([-1.0]), "propensities must be numbers of at least 0"),
+        ("learned", {"more": 1}, "must have the entries"),
+    ):
+        with pytest.raises((TypeError, ValueError), match=message):
+            Constant().set_state(state | {name: wrong})
+
+
+def test_a_ranker_reads_dense_rows_of_one_label_unless_it_says_more():
+    ranker = Constant()
+    assert (ranker._n_threads, ranker._had_queries, ranker._continues()) == (1, False, False)
+    assert ranker._accepts == Accepts()
+    tags = get_tags(ranker)
+    assert tags.target_tags.required
+    assert tags.input_tags.allow_nan
+    assert not tags.input_tags.sparse
+    assert (ranker._resumes, ranker.propensities_, ranker.training_queries_) == (False, None, None)
+    assert Accepts() == Accepts(
+        sparse=False, batches=False, several_labels=False, clicks=True, categories=True, labels=True
+    )
