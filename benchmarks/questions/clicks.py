@@ -141,7 +141,7 @@ def section(rows):
         ),
         ("NDCG@10 of LightGBM and XGBoost fitted to the clicks", of(engines)),
         (
-            "NDCG@10 with the true labels, and of the logged order",
+            "NDCG@10 of a ranker fitted to the true labels, and of the logged order",
             of(RANKERS[8:]),
         ),
     ]

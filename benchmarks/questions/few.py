@@ -257,8 +257,8 @@ def section(rows):
         f"fitted to the labels by squared error. `{TREES}` consists of the first set alone. Both "
         f"rankers were compared in {len(over)} cells, which are combinations of a data set and a "
         f"number of judged queries. `{DEFAULT}` ranks better in "
-        f"{sum(v['lead'] > 0 for v in over.values())} cells "
-        f"(significantly in {sum(v['low'] > 0 for v in over.values())}), and significantly worse "
+        f"{sum(v['lead'] > 0 for v in over.values())} of these cells (significantly in "
+        f"{sum(v['low'] > 0 for v in over.values())} of them), and significantly worse "
         f"in {number_of(v['high'] < 0 for v in over.values())}."
     )
     if ("public", (DEFAULT, TREES)) in summary:

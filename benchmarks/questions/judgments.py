@@ -182,9 +182,9 @@ def section(rows):
     found = llm_training.gains(flat(rows, "way"))
     stacked = [gain for key, gain in found.items() if key[3] == STACKED]
     answer = (
-        "If 95 % intervals combine both kinds of labels, their coverage in "
-        f"{len(coverage[human[0], BOTH])} simulated settings is at least "
-        f"{least_of(coverage, human)}. With human labels alone, the variance of the estimates is "
+        f"In {len(coverage[human[0], BOTH])} simulated settings, 95 % intervals from both kinds of "
+        f"labels have a coverage of at least {least_of(coverage, human)}. With human "
+        "labels alone, the variance of the estimates is "
         f"{min(gains):.2f} to {max(gains):.2f} times as large as with both kinds. Intervals from "
         "the LLM's labels alone have a coverage of only "
         f"{share(min(alone))} to {share(max(alone))}. A ranker can also learn from both kinds of "

@@ -365,9 +365,9 @@ def section(rows):
         "in a commit before the test parts were read. The column of relative times shows the "
         "processor time of a fit that chooses its sizes on held-out queries, divided by that of a "
         "fit that does not.\n\n"
-        "The rule chooses the number of leaves and the sum of the learning rates. Both are "
-        "proportional to a power of the number of queries. The table of constants gives their "
-        "values for 1,000 queries, and the exponents."
+        "The rule makes the number of leaves and the sum of the learning rates proportional to "
+        "powers of the number of queries. The table of constants gives the values for 1,000 "
+        "queries, and the exponents."
     )
     charts = [intervals(answer, groups, "lead over the best cell in NDCG@10")] if groups else []
     return Section(answer, charts, tables, notes)

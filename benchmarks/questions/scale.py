@@ -167,8 +167,8 @@ def section(rows):
     answer = "The peak memory of a fit has not been measured yet."
     if parts:
         answer = (
-            "All of these fits read an array of 1,000,000 documents with 136 features, which is "
-            f"included in their peak memory. {' '.join(parts)}"
+            "All of these fits read an array of 1,000,000 documents with 136 features; the peak "
+            f"memory of a fit includes this array. {' '.join(parts)}"
         )
     tables = [("Peak memory", table(["fit", "features", "GB"], body))] if body else []
     charts = [intervals(answer, groups, "peak of resident memory, GB")] if body else []
