@@ -3,6 +3,7 @@ import warnings
 from datetime import date, datetime, time, timedelta
 from types import SimpleNamespace
 
+import narwhals as nw
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -10,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from treerank import TreeDirectRanker
-from treerank.documents.columns import Columns
+from treerank.documents.columns import Columns, TableValues
 from treerank.documents.features import check_features
 from treerank.rankers.nested_ranker import NestedRanker
 
@@ -472,3 +473,36 @@ def test_categories_keep_their_codes_by_position_where_a_side_has_no_names(old, 
     earlier = Columns.of(pd.DataFrame({old: ["red", "green"]}))
     later = Columns.of(pd.DataFrame({new: ["red", "blue"]}), [earlier])
     assert later.categories == {0: ["green", "red", "blue"]}
+
+
+def table_of(frame):
+    """Return the names and values of a data frame whose rows two workers share."""
+    halves = [TableValues(), TableValues()]
+    for half, start in zip(halves, (0, len(frame) // 3), strict=True):
+        half.add(nw.from_native(frame.iloc[start : len(frame) // 3 if start == 0 else None]))
+    tables = [half.as_plain() for half in halves]
+    for half in halves:
+        half.join(tables)
+    assert halves[0].as_plain() == halves[1].as_plain()
+    return halves[0]
+
+
+@pytest.mark.parametrize(("n_words", "n_rows"), [(300, 600), (301, 601), (301, 602), (257, 257)])
+def test_free_text_of_several_workers_is_that_of_one(n_words, n_rows):
+    words = [f"word {chr(97 + n % 26)}{chr(97 + n // 26)}" for n in range(n_words)]
+    frame = pd.DataFrame({"title": [words[row % n_words] for row in range(n_rows)]})
+    if n_words > n_rows / 2:
+        rule = "must not be text of that many values"
+        for read in (Columns.of, lambda frame: Columns.of_values(table_of(frame))):
+            with pytest.raises(ValueError, match=rule):
+                read(frame)
+    else:
+        assert Columns.of_values(table_of(frame)) == Columns.of(frame)
+
+
+def test_categories_of_several_workers_are_those_of_one():
+    days = pd.Series(["2026-01-02", "2026-01-01", "2026-01-03"] * 2).astype("category")
+    frame = pd.DataFrame({"day": days, "price": np.arange(6.0), "color": ["red", "blue"] * 3})
+    assert Columns.of_values(table_of(frame)) == Columns.of(frame)
+    with pytest.raises(ValueError, match="must be numbers, not dates or times as text"):
+        Columns.of_values(table_of(frame.assign(day=days.astype(str))))

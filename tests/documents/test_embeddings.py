@@ -572,3 +572,10 @@ def test_an_error_names_the_column_that_is_missing_and_no_entry_of_an_embedding(
         ranker.predict(X[["price"]])
     with pytest.raises(ValueError, match=r"'title_0' is missing from \['title', 'price'\]"):
         ranker.predict(X.assign(title=1.0))
+
+
+def test_a_column_of_lists_without_a_part_has_no_rows():
+    lists = pa.chunked_array([], type=pa.list_(pa.float64()))
+    read = with_entries(pa.table({"v": lists, "a": pa.array([], pa.float64())}), {"v": 2})
+    assert read.column_names == ["v_0", "v_1", "a"]
+    assert read.num_rows == 0

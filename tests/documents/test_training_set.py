@@ -1,10 +1,14 @@
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 
 from treerank.documents.queries import QueryGroups
 from treerank.documents.rows import Rows
-from treerank.documents.training_set import training_set
+from treerank.documents.training_set import global_indices_of, training_set
 from treerank.objectives.pairs.rules import GivenPairs
+from treerank.workers import Workers
 
 N = 40
 rng = np.random.default_rng(0)
@@ -102,3 +106,37 @@ def test_some_queries_are_the_training_set_of_these_alone(weight, heavy):
         np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
     for name, values in expected.queries.as_state().items():
         np.testing.assert_array_equal(getattr(found.queries, name), values)
+
+
+@pytest.mark.parametrize("n_workers", [1, 2, 4])
+def test_documents_of_several_workers_are_counted_by_query_hash_and_size(n_workers):
+    rng = np.random.default_rng(n_workers)
+    sizes = [rng.integers(1, 5, 6) for _ in range(n_workers)]
+    hashes = [rng.permutation(100).astype(np.uint64)[:6] for _ in range(n_workers)]
+    barrier, shown = threading.Barrier(n_workers), [None] * n_workers
+
+    class Worker(Workers):
+        def __init__(self, rank):
+            self.rank, self.world_size = rank, n_workers
+
+        def gather(self, values):
+            shown[self.rank] = values
+            barrier.wait(10)
+            all_values = list(shown)
+            barrier.wait(10)
+            return all_values
+
+    def indices(rank):
+        groups = QueryGroups(None, np.append(0, np.cumsum(sizes[rank])))
+        documents = Rows(np.zeros((sizes[rank].sum(), 1)), workers=Worker(rank))
+        return global_indices_of(documents, groups, hashes[rank]).tolist()
+
+    with ThreadPoolExecutor(n_workers) as pool:
+        found = list(pool.map(indices, range(n_workers)))
+    queries = [(hashes[r][q], sizes[r][q], r, q) for r in range(n_workers) for q in range(6)]
+    expected, first = [{} for _ in range(n_workers)], 0
+    for _, size, rank, query in sorted(queries):
+        expected[rank][query] = range(first, first + size)
+        first += size
+    for rank in range(n_workers):
+        assert found[rank] == [index for q in range(6) for index in expected[rank][q]]

@@ -209,3 +209,17 @@ def test_catboost_is_told_of_categories_that_are_no_columns(form, found):
     rule = f"cat_features must be columns of X; got 'colour' and .*{found}"
     with pytest.warns(UserWarning, match=rule):
         assert compare({"a": ranker}, (DATA[form], Y, QID), cv=2).outcomes == {}
+
+
+@pytest.mark.parametrize("name", ["lightgbm", "xgboost"])
+def test_parameters_of_engines_are_searched_by_the_validation_set(name):
+    grid = {"a": {"n_estimators": [2, 30]}}
+    comparison = compare({"a": LONG[name]()}, [split_of(DATA["array"])], grid=grid)
+    assert comparison.failures == ()
+    assert comparison.outcomes["a", "1"].best_params["n_estimators"] in (2, 30)
+
+
+def test_lightgbm_stops_by_ndcg_at_10():
+    split = split_of(DATA["array"])
+    watched = adapted(LONG["lightgbm"]()).fit(*split.train, eval_set=tuple(split.validation))
+    assert [*watched.fitted_.best_score_["valid_0"]] == ["ndcg@10"]

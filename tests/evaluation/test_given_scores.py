@@ -1,3 +1,5 @@
+import warnings
+
 import numpy as np
 import pytest
 
@@ -136,3 +138,12 @@ def test_columns_over_different_queries_say_how_many_each_has():
     assert "3 queries, of which 2 are judged, and 1 have a defined metric; ±" in text
     text = str(compare_scores(scores, {"a": y, "b": some}, qid, metrics="ndcg@10"))
     assert "judged" not in text
+
+
+@pytest.mark.parametrize(("n", "is_warned"), [(999, False), (1000, True)])
+def test_scores_of_many_documents_without_queries_are_warned_of(n, is_warned):
+    scores = {"old": np.arange(n) + 0.0, "new": -np.arange(n) + 0.0}
+    with warnings.catch_warnings(record=True, action="always") as caught:
+        compare_scores(scores, np.arange(n) % 2, metrics=["map"])
+    texts = " ".join(str(warning.message) for warning in caught)
+    assert (f"all {n} documents are treated as one query" in texts) is is_warned

@@ -1,6 +1,7 @@
 import re
 import sys
 import warnings
+from dataclasses import replace
 from datetime import date, timedelta
 
 import numpy as np
@@ -570,3 +571,13 @@ def test_a_missing_extra_is_named_before_any_fit(wrap, monkeypatch):
     with pytest.raises(ImportError, match=r"MLP needs torch: pip install 'treerank\[torch\]'"):
         compare(rankers, DATA, cv=2, grid=candidates, inner_cv=2)
     assert FITS == []
+
+
+def test_a_comparison_without_results_has_no_values_and_tells_of_the_failures():
+    with pytest.warns(UserWarning, match="none failed on split"):
+        comparison = compare({"none": Weigher(weight=0.0)}, DATA, cv=2)
+    assert {name: len(column) for name, column in comparison.values.items()} == dict.fromkeys(
+        ("ranker", "split", "query", "metric", "value"), 0
+    )
+    assert str(comparison).startswith("none failed on split 1: ValueError: predict must return")
+    assert str(replace(comparison, failures=())) == "No results."

@@ -1,5 +1,6 @@
 import functools
 import json
+import os
 import re
 import subprocess
 import sys
@@ -280,3 +281,25 @@ def test_what_tells_its_address_alone_is_not_stored(tmp_path):
     with pytest.raises(ValueError, match=re.escape(rule)):
         compare({"a": Weigher(random_state=Closed())}, DATA, cv=2, store=tmp_path)
     assert FITS == []
+
+
+class Trap:
+    """An object that makes a folder when it is unpickled."""
+
+    def __init__(self, path):
+        self.path = str(path)
+
+    def __reduce__(self):
+        return os.mkdir, (self.path,)
+
+
+def test_stored_files_run_no_code(tmp_path):
+    folder, trap = tmp_path / "store", tmp_path / "trap"
+    expected = compare({"first": Weigher()}, DATA, cv=2, store=folder).by_query("map")
+    for path in folder.iterdir():
+        with np.load(path) as file:
+            about = file["about"]
+        np.savez(path, scores=np.array([Trap(trap)], dtype=object), about=about)
+    again = compare({"first": Weigher()}, DATA, cv=2, store=folder).by_query("map")
+    np.testing.assert_array_equal(again, expected)
+    assert not trap.exists()

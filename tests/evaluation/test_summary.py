@@ -275,3 +275,13 @@ def test_a_note_names_the_rankers_that_cannot_be_tested_against_the_reference():
     notes = [note for note in result.summary().notes if note.startswith("Not tested by map: ")]
     reason = "cannot be compared: a and b must have at least two pairs; got 1."
     assert notes == [f"Not tested by map: {name} and a {reason}" for name in "bc"]
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "is_open"),
+    [(0.0, 0.2, True), (-0.2, 0.0, True), (1e-9, 0.2, False), (-0.2, -1e-9, False)],
+)
+def test_a_difference_is_significant_if_its_interval_leaves_out_0(low, high, is_open):
+    interval = Interval((low + high) / 2, low, high, level=0.95)
+    text = str(Difference("map", "a", "b", interval, n_queries=200))
+    assert ("not significant" in text) is is_open

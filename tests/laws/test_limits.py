@@ -230,6 +230,9 @@ def test_a_split_may_leave_a_single_query_to_train_on():
     assert [len(np.unique(part.qid)) for part in data_of(5).split(test=4)] == [1, 4]
     assert "test must leave a query to train on" in refusal(data_of(5).split, test=5)
     assert "holds one at least" in refusal(data_of(5).split, test=0.1)
+    for wrong in (0.0, 1.0, 1.5, 0, -1):
+        rule = "test must be a share of the 5 queries above 0 and below 1 that holds one at least"
+        assert rule in refusal(data_of(5).split, test=wrong)
     assert len(np.unique(data_of(5).split(test=0.11)[1].qid)) == 1
 
 
