@@ -278,9 +278,9 @@ def leads_sentence(found):
     return (
         "Trees and a linear model on raw and min-max scores were compared with each of the "
         f"{len(others)} methods above them in the tables, in four scenarios and for four numbers "
-        f"of judged queries. They are significantly better in {ahead} of these {len(leads)} "
-        f"comparisons, and significantly worse in {behind or 'none'}. A linear model on min-max "
-        "scores is what search engines can apply; its NDCG@10 is "
+        f"of judged queries. Trees and a linear model are significantly better in {ahead} of these "
+        f"{len(leads)} comparisons, and significantly worse in {behind or 'none'}. Search engines "
+        "can apply a linear model on min-max scores; the NDCG@10 of such a model is "
         f"{short(min(engine))} to {short(max(engine))} lower. Adding the columns of reciprocal "
         f"ranks changes NDCG@10 by at most {short(more)}."
     )
