@@ -1,7 +1,6 @@
 import re
 import sys
 import warnings
-from dataclasses import replace
 from datetime import date, timedelta
 
 import numpy as np
@@ -580,4 +579,4 @@ def test_a_comparison_without_results_has_no_values_and_tells_of_the_failures():
         ("ranker", "split", "query", "metric", "value"), 0
     )
     assert str(comparison).startswith("none failed on split 1: ValueError: predict must return")
-    assert str(replace(comparison, failures=())) == "No results."
+    assert repr(comparison).split() == str(comparison).split()
