@@ -217,7 +217,7 @@ def phases_table(rows):
     if one is None:
         return NOT_KEPT
     shares = {label: one[name] / one["seconds"] for name, label in PHASES.items()}
-    rest = "search splits, choose leaves; gradients of the objective, leaf values"
+    rest = "search splits, choose leaves, and compute gradients and leaf values"
     shares[rest] = 1 - sum(shares.values())
     body = [[label, f"{100 * share:.0f} %"] for label, share in shares.items()]
     return (
