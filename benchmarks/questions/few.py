@@ -295,9 +295,11 @@ def section(rows):
         if ranker == DEFAULT
         for (name, n), value in found.items()
     ]
+    draws_of_blend = sorted({v["draws"] for (_, _, r), v in means.items() if r == BLEND})
     notes = (
         "The training queries of a cell are drawn several times; the table of NDCG@10 gives the "
-        f"number of draws. The ranker with a linear model has {DRAWS_OF_BLEND} draws in each cell. "
+        "number of draws. The ranker with a linear model has "
+        f"{' or '.join(map(str, draws_of_blend))} draws. "
         "The parts of these rankers and the weights of the parts were chosen on the "
         "training and validation parts, and fixed before the test parts were read. In data sets "
         "with five folds, however, the validation queries of one fold are test queries of another. "
