@@ -246,6 +246,11 @@ def test_a_metric_without_a_value_is_refused_also_for_scores():
     both = {"llm": LLM, "human": with_threes(19)}
     with pytest.raises(ValueError, match=r"'map\(threshold=3\)' for at least .* got 19, since"):
         compare({"a": Never()}, (X, both, QID), human_labels="human", metrics="map(threshold=3)")
+    llm = np.where(np.isnan(with_threes(35)), LLM, with_threes(35))
+    some = compare_scores(
+        SCORES, llm, QID, human_labels=with_threes(20), metrics="map(threshold=3)"
+    )
+    assert some.metrics == ("map(threshold=3)",)
     # A query without a value counts 0 here, so that all judged queries have one.
     counted = "map(no_relevant=0.0, threshold=2)"
     comparison = compare_scores(SCORES, LLM, QID, human_labels=HUMAN, metrics=counted)

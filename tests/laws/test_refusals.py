@@ -258,6 +258,9 @@ def test_nothing_is_returned_where_there_is_nothing():
     assert Objective.name.fget(OBJECTIVE) == "PairwiseObjective"
     assert np.isnan(_shares(np.array([[0.5, 1.0], [np.nan, np.nan]]), np.array([1.0, 1.0]))).all()
     assert _shares(np.array([[0.5, 1.0], [np.nan, 0.0]]), np.array([1.0, 0.0])).tolist() == [0.5, 1]
+    assert _shares(np.array([[0.5, 1.0], [np.nan] * 2]), np.array([1.0, 0.0])).tolist() == [0.5, 1]
+    of_the_second = _shares(np.array([[0.5, np.nan], [1.0, 1.0]]), np.array([1.0, 0.0]))
+    np.testing.assert_array_equal(of_the_second, [0.5, np.nan])
 
 
 @pytest.mark.parametrize("frame_of", [pd.DataFrame, pl.DataFrame])

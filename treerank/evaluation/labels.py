@@ -35,14 +35,14 @@ def checked_labels(y: Any, n_documents: int | None = None) -> np.ndarray:
     labels = split_labels(y)
     if labels is None:
         return check_column("y", y, n_documents, some_unjudged=True)
-    columns = {
-        name: check_column(f"y[{name!r}]", column, n_documents, some_unjudged=True)
-        for name, column in labels.items()
-    }
-    first = len(next(iter(columns.values())))
-    records = np.empty(first, dtype=[(name, np.float64) for name in columns])
+    columns = {}
+    for name, column in labels.items():  # all as long as the first, if no number is given
+        columns[name] = check_column(f"y[{name!r}]", column, n_documents, some_unjudged=True)
+        n_documents = len(columns[name])
+    first = next(iter(columns.values()))
+    records = np.empty(len(first), dtype=[(name, np.float64) for name in columns])
     for name, column in columns.items():
-        records[name] = check_column(f"y[{name!r}]", column, first, some_unjudged=True)
+        records[name] = column
     return records
 
 

@@ -469,7 +469,7 @@ def _run(jobs: Sequence[Job], n_jobs: int) -> list[Outcome | Failure]:
                     warn_user(*warning)
             if isinstance(outcome, Failure) and (outcome.ranker, outcome.error) not in failed:
                 failed.add((outcome.ranker, outcome.error))
-                warnings.warn(str(outcome), UserWarning, stacklevel=3)
+                warn_user(str(outcome))
             where = f" on split {outcome.split}" if has_splits else ""
             listener(len(outcomes), len(jobs), f"{outcome.ranker}{where}")
     number = {(job.name, job.split.name): i for i, job in enumerate(jobs)}
