@@ -193,8 +193,9 @@ def passages(rows):
     default = (
         f"On {len(PUBLIC)} public data sets with {FEW[0]} to {FEW[-1]} judged queries, the default "
         f"gains on average {gain_of(DEFAULT)} over trees with a single loss. A fit takes "
-        f"{times_of(DEFAULT)}. The default was also compared with the linear model and with "
-        f"`LGBMRanker()`, in {len(cells)} combinations of a data set and a number of queries. The "
+        f"{times_of(DEFAULT)} as a fit of those trees. The default was also compared with "
+        f"the linear model and with `LGBMRanker()`, in {len(cells)} "
+        "combinations of a data set and a number of queries. The "
         f"default is significantly worse than the linear model in {behind(LINEAR)} of them, and "
         f"significantly worse than `LGBMRanker()` in {behind(PEER)}. On average, the NDCG@10 of "
         f"the default is {ndcg(pooled(public[DEFAULT, LINEAR])[0])} higher than that of the linear "
@@ -299,7 +300,7 @@ def section(rows):
     notes = (
         "The training queries of a cell are drawn several times; the table of NDCG@10 gives the "
         "number of draws. The ranker with a linear model has "
-        f"{' or '.join(map(str, draws_of_blend))} draws. "
+        f"{' or '.join(map(str, draws_of_blend))} draws per cell. "
         "The parts of these rankers and the weights of the parts were chosen on the "
         "training and validation parts, and fixed before the test parts were read. In data sets "
         "with five folds, however, the validation queries of one fold are test queries of another. "
