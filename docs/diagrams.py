@@ -207,7 +207,7 @@ def from_log_to_model():
     )
     d.text(264, 150, "read_feature_log", "k c")
     d.text(406, 150, "compare, report", "k c")
-    d.text(542, 150, "refused if it", "k m")
+    d.text(542, 150, "rejected if it", "k m")
     d.text(542, 168, "ranks differently", "k m")
     return d
 
@@ -405,7 +405,7 @@ def security():
     """Draw who may reach what."""
     d = Drawing(600, 176)
     rows = (
-        ("a model file from others", "no code runs; damage is refused", "green"),
+        ("a model file from others", "no code runs; damage is detected", "green"),
         ("a report that you pass on", "loads nothing; shows your data", "orange"),
         ("ports of workers in a fit", "no encryption: close the network", "vermilion"),
     )
