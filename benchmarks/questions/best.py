@@ -114,7 +114,7 @@ def section(rows):
     if pooled:
         answer += (
             f" On the {pooled['n_queries']} test queries of {listed(SMALL)} combined, the lead "
-            f"is {signed(pooled['lead'])} (95 % interval: {signed(pooled['low'])} to "
+            f"of `best()` is {signed(pooled['lead'])} (95 % interval: {signed(pooled['low'])} to "
             f"{signed(pooled['high'])})."
         )
     if costs(rows):
