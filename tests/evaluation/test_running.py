@@ -387,6 +387,9 @@ def searched(**grid):
         ({"metrics": ()}, ValueError, r"metrics must be at least one; got \(\)"),
         ({"metrics": ("mrr",), "convention": "letor4"}, ValueError, "metric must be one of"),
         ({"data": 5}, TypeError, "data must be a folder, folds or"),
+        ({"data": 5, "cv": None}, TypeError, "data must be a folder, folds or"),
+        ({"data": (X, y)}, ValueError, r"got \(X, y\)\. For a single query there is nothing to co"),
+        ({"data": ([*X], y)}, ValueError, r"data must be \(X, y, qid\), with the query of each"),
         ({"data": [], "cv": None}, ValueError, "data and cv must give at least one split"),
         ({"data": [5], "cv": None}, TypeError, r"data must be \(X, y, qid\), a path, or hold spl"),
         ({"data": "."}, ValueError, "cv must be None for data in folds; got 2"),
@@ -580,3 +583,11 @@ def test_a_comparison_without_results_has_no_values_and_tells_of_the_failures():
     )
     assert str(comparison).startswith("none failed on split 1: ValueError: predict must return")
     assert repr(comparison).split() == str(comparison).split()
+
+
+def test_unjudged_documents_at_the_top_are_warned_of_once():
+    gaps = np.where(np.arange(180) % 2, np.nan, y)
+    with warnings.catch_warnings(record=True, action="always") as caught:
+        compare(lines(), (X, gaps, qid), cv=2)
+    texts = [str(warning.message) for warning in caught]
+    assert sum("documents of judged queries" in text for text in texts) == 1

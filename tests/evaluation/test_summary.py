@@ -8,9 +8,10 @@ from sklearn.linear_model import LinearRegression
 from sklearn.tree import DecisionTreeRegressor
 
 from treerank import compare_scores, make_web_search, statistics
+from treerank.documents.training_queries import QueryOverlap
 from treerank.evaluation import compare
 from treerank.evaluation.ranker_comparison import Comparison, Outcome
-from treerank.evaluation.summary import Difference
+from treerank.evaluation.summary import Difference, _errors_note, _fit_notes
 from treerank.model_selection import QueryShuffleSplit
 from treerank.statistics import adjust_holm, randomization_test
 from treerank.statistics.resampled import Interval, corrected_interval, corrected_resampled_t_test
@@ -285,3 +286,150 @@ def test_a_difference_is_significant_if_its_interval_leaves_out_0(low, high, is_
     interval = Interval((low + high) / 2, low, high, level=0.95)
     text = str(Difference("map", "a", "b", interval, n_queries=200))
     assert ("not significant" in text) is is_open
+
+
+def outcomes_of(rankers, n_splits=1, m=None, **more):
+    """Return a comparison whose rankers have these further fields on every split."""
+    values = np.linspace(0, 1, 10) if m is None else np.array(m, dtype=float)
+    outcomes = {
+        (name, split): Outcome(
+            name,
+            split,
+            np.arange(len(values)),
+            {"m": values[::-1] if name == "b" else values},
+            test_to_train=0.5,
+            best_params={},
+            seconds=(0.0, 1.0, 0.0),
+            **{
+                field: value[n] if type(value) is list else value for field, value in fields.items()
+            },
+        )
+        for name, fields in ((name, more | own) for name, own in rankers.items())
+        for n, split in enumerate("123"[:n_splits])
+    }
+    return Comparison(tuple(rankers), tuple("123"[:n_splits]), ("m",), "treerank", outcomes)
+
+
+FITTED, FREE = {"fitted_before": True}, {"fitted_before": True, "learns": False}
+NOT_SEEN = FITTED | {"seen": QueryOverlap(10, 0, 0)}
+HERE = "fitted to the training set of each split"
+VALIDATION = "Validation set, for early stopping: used by"
+
+
+@pytest.mark.parametrize(
+    ("rankers", "expected"),
+    [
+        ({"a": {}, "b": {}}, []),
+        ({"a": NOT_SEEN, "b": {}}, [f"a: fitted before, scored as it is; b: {HERE}."]),
+        ({"a": NOT_SEEN, "b": NOT_SEEN}, ["a and b: fitted before, scored as they are."]),
+        (
+            {"a": FREE | NOT_SEEN | FREE, "b": {}, "c": {}},
+            [f"a: learns from no labels, scored as it is; b and c: {HERE}."],
+        ),
+        (
+            {"a": NOT_SEEN | FREE, "b": NOT_SEEN, "c": NOT_SEEN | FREE},
+            [
+                "b: fitted before, scored as it is; a and c: learn from no labels, scored as they "
+                "are."
+            ],
+        ),
+        (
+            {"a": FITTED, "b": NOT_SEEN, "c": FITTED},
+            [
+                "a, b and c: fitted before, scored as they are.",
+                "Whether a or c learned from test queries is not known here.",
+            ],
+        ),
+        (
+            {"a": FITTED | {"seen": QueryOverlap(10, 3, 0)}, "b": {}},
+            [
+                f"a: fitted before, scored as it is; b: {HERE}.",
+                "a was fitted to 3 of the test queries: its values are too high.",
+            ],
+        ),
+        ({"a": {"watched": True}, "b": {"watched": True}}, [f"{VALIDATION} a and b."]),
+        ({"a": {"watched": True}, "b": {"watched": False}}, [f"{VALIDATION} a; not by b."]),
+        ({"a": {"watched": False}, "b": {"watched": False}}, [f"{VALIDATION} none."]),
+        ({"a": {"watched": True}, "b": {}}, [f"{VALIDATION} a."]),
+        ({"a": NOT_SEEN | {"watched": True}, "b": {"watched": False}}, ["a: fitted", "none."]),
+    ],
+)
+def test_notes_say_how_each_ranker_was_fitted(rankers, expected):
+    notes = [*_fit_notes(outcomes_of(rankers))]
+    assert len(notes) == len(expected)
+    for note, words in zip(notes, expected, strict=True):
+        assert note == words or (len(words) < 12 and words in note)
+
+
+def test_a_ranker_that_stopped_early_on_some_splits_is_named_with_those_that_did_not():
+    mixed = {"a": {"watched": [True, False]}, "b": {"watched": True}}
+    assert [*_fit_notes(outcomes_of(mixed, 2))] == [f"{VALIDATION} b; not by a."]
+
+
+ONE, TWO = "One test set, 10 queries", "2 splits, 10 queries tested"
+CORRECTED = "± is the standard error over splits, corrected for their overlap (Nadeau and Bengio)"
+
+
+@pytest.mark.parametrize(
+    ("rankers", "more", "expected"),
+    [
+        ({"a": {}}, {}, f"{ONE}; ± is the standard error over queries."),
+        (
+            {"a": {}},
+            {"m": [np.nan, *range(9)]},
+            f"{ONE}; ± is the standard error over queries.",
+        ),
+        (
+            {"a": {}},
+            {"m": [np.nan, np.nan, *range(8)]},
+            f"{ONE}, of which 8 have a defined metric; ± is the standard error over queries.",
+        ),
+        (
+            {"a": {}},
+            {"m": [np.nan, np.nan, *range(8)], "has_labels": np.arange(10) > 1},
+            f"{ONE}, of which 8 are judged; ± is the standard error over queries.",
+        ),
+        (
+            {"a": {}},
+            {"m": [np.nan] * 4 + [*range(6)], "has_labels": np.arange(10) > 1},
+            f"{ONE}, of which 8 are judged, and 6 have a defined metric; ± is the standard error "
+            "over queries.",
+        ),
+        ({"a": {}}, {"n_splits": 2}, f"{TWO}; {CORRECTED}."),
+        (
+            {"a": FITTED, "b": FITTED},
+            {"n_splits": 2},
+            f"{TWO}; ± is the standard error over queries.",
+        ),
+        ({"a": FITTED, "b": {}}, {"n_splits": 2}, f"{TWO}; {CORRECTED}, and over queries for a."),
+        (
+            {"a": {}},
+            {"clusters": np.arange(10) // 3},
+            "One test set, 10 queries of 4 clusters; ± is the standard error over clusters of "
+            "queries.",
+        ),
+        (
+            {"a": {}},
+            {"n_splits": 2, "clusters": np.arange(10) // 3, "has_cut_clusters": [False, True]},
+            "2 splits, 10 queries of 4 clusters tested; ± is the standard error over clusters of "
+            "queries, and so are the tests, given the models: clusters are in both a training set "
+            "and its test set, so splits are not independent.",
+        ),
+    ],
+)
+def test_the_first_note_says_what_errors_are_over(rankers, more, expected):
+    assert _errors_note(outcomes_of(rankers, **more)) == expected
+
+
+def test_a_p_value_at_the_level_is_significant():
+    rng = np.random.default_rng(0)
+    y, qid = rng.integers(3, size=200), np.repeat(np.arange(20), 10)
+    scores = {"a": y + rng.normal(size=200), "b": y + 2 * rng.normal(size=200)}
+    comparison = compare_scores(scores, y, qid, metrics=["ndcg@3"])
+    p = comparison.test("ndcg@3", "a", "b").p_value
+    assert 0 < p < 0.5
+    marks = [
+        comparison.summary(reference="b", alpha=alpha).cells["a", "ndcg@3"].verdict
+        for alpha in (np.nextafter(p, 0), p)
+    ]
+    assert marks == ["same", "better"]

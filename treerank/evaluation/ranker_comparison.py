@@ -500,8 +500,8 @@ class Comparison(RenamedMembers, Shown):
         except ValueError:
             table = self.by_query(metric)
             columns = [table[:, self.rankers.index(name)] for name in (ranker, reference)]
-            gap = _mean(columns[0] - columns[1])
-            return gap if np.isfinite(gap) else np.nan, np.nan, np.nan
+            gaps = columns[0] - columns[1]
+            return np.nan if np.isnan(gaps).all() else float(np.nanmean(gaps)), np.nan, np.nan
 
     @check_arguments
     def plot(self, ax: Any = None, *, metric: Any = None, reference: str = "best") -> Any:
@@ -634,9 +634,3 @@ def _of_people(outcome: Outcome) -> ByPeople:
     """Return the values under human labels of an outcome, which must have them."""
     assert outcome.by_people is not None
     return outcome.by_people
-
-
-def _mean(values: np.ndarray) -> float:
-    """Return the mean of the values that are not NaN, or minus infinity if all are."""
-    defined = values[~np.isnan(values)]
-    return float(defined.mean()) if len(defined) else -np.inf
