@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future, wait
 from contextlib import suppress
 from functools import partial
-from threading import Thread
+from threading import Event, Thread
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 from uuid import uuid4
@@ -220,9 +220,12 @@ class _Fit:
         ``has_failed(future)`` tells whether a finished task has returned a failure: then the others
         get some seconds to end, too.
         """
-        end, next_look = np.inf, 0.0
+        end, next_look, has_news = np.inf, 0.0, Event()
+        for future in futures:
+            future.add_done_callback(lambda _: has_news.set())
         while not all(future.done() for future in futures) and time.monotonic() < end:
-            time.sleep(_PULSE)
+            has_news.wait(_PULSE)
+            has_news.clear()
             if time.monotonic() > next_look:
                 self._look()
                 next_look = time.monotonic() + _LOOK

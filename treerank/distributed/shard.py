@@ -115,7 +115,7 @@ def fit_shard(
             ):
                 ranker = _limited(clone(task.ranker), n_threads)
                 n_rows = _fit(task, ranker, frames, eval_frames, workers)
-                has_rows = np.concatenate(workers.gather(np.array([n_rows]))) > 0
+                has_rows = workers.join(np.array([n_rows])) > 0
                 if workers.rank == np.argmax(has_rows):  # the others know less: nothing of no rows
                     model = _bytes_of(ranker)
         except Exception as error:

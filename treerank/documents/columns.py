@@ -158,7 +158,7 @@ class Columns:
             refuse_records(X)
             self.refuse_arrays_for_categories()
             return X
-        dtypes = {column.dtype for column in frame.iter_columns()}
+        dtypes = {*frame.schema.values()}
         if not self.categories and len(dtypes) == 1 and dtypes <= {nw.Float32, nw.Float64}:
             matrix = matrix_below(frame.to_native())
             matrix = frame.to_numpy() if matrix is None else matrix
@@ -228,9 +228,10 @@ class TableValues:
         """Add rows; ``categories`` are names of categorical columns, by default found by type."""
         self.names = frame.columns
         categories = text_columns(frame) if categories is None else categories
-        for position, column in enumerate(frame.iter_columns()):
-            if column.name in categories:
-                self.by_position.setdefault(position, _Values(column.name)).add(column)
+        for position, name in enumerate(self.names):
+            if name in categories:
+                values = self.by_position.setdefault(position, _Values(name))
+                values.add(frame.get_column(name))
 
     def as_plain(self) -> list[list[Any]]:
         """Return ``[position, n_rows, is_text, values]`` of each categorical column, for JSON."""
@@ -612,37 +613,36 @@ text names are kept; got [1, 0]. Write X[sorted(X)], or X.set_axis(X.columns.ast
 def warn_of_names(X: Any) -> None:
     """Warn of columns of a data frame whose names are usual for ids, labels and clicks."""
     frame: Any = as_frame(X)
-    for column in frame.iter_columns():
-        name = str(column.name).lower()
+    for column_name, dtype in frame.schema.items():
+        name = str(column_name).lower()
         if name in BEHAVIOR_NAMES:
             warn_user(
-                f"Column {column.name!r} of X is a feature, though its name suggests that it is "
+                f"Column {column_name!r} of X is a feature, though its name suggests that it is "
                 "known only after a list was shown. Leave it out, or name it by the time that it "
                 "counts, as in clicks_last_month."
             )
-        is_id, is_label = _is_id(column), name in LABEL_NAMES
+        is_id, is_label = _is_id(frame, column_name, dtype), name in LABEL_NAMES
         if is_id or is_label:
             kind = "an id" if is_id else "a label"
             warn_user(
-                f"Column {column.name!r} of X is a feature, though its name suggests that it is "
-                f"{kind}. Leave it out, as in X.drop(columns={column.name!r}); predict may still "
+                f"Column {column_name!r} of X is a feature, though its name suggests that it is "
+                f"{kind}. Leave it out, as in X.drop(columns={column_name!r}); predict may still "
                 "get it."
             )
 
 
-def _is_id(column: Any) -> bool:
-    """Tell whether a column is an id by its name, such as ``doc_id``, and by its values.
+def _is_id(frame: Any, column: Any, dtype: Any) -> bool:
+    """Tell whether a column is an id by its name, such as ``doc_id``, its type and its values.
 
     Other names that end in "id" are of ids where most rows have a whole number of their own: few
     values, as of ``brand_id``, may be what a model is to learn from.
     """
-    name = str(column.name)
-    may_be_id = column.dtype.is_integer() or column.dtype == nw.String
-    if may_be_id and name.lower() in ID_NAMES:
+    name = str(column)
+    if (dtype.is_integer() or dtype == nw.String) and name.lower() in ID_NAMES:
         return True
-    if not _ENDS_IN_ID.search(name) or not column.dtype.is_numeric():
+    if not _ENDS_IN_ID.search(name) or not dtype.is_numeric():
         return False
-    values = column.drop_nulls().cast(nw.Float64).to_numpy()
+    values = frame.get_column(column).drop_nulls().cast(nw.Float64).to_numpy()
     values = values[~np.isnan(values)]
     n_distinct = len(np.unique(values))
     is_of_rows = n_distinct > max(FEW_MEASURES, len(values) / 2)

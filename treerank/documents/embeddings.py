@@ -24,6 +24,8 @@ _NUMBER = r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|nan"
 _LIST_OF_NUMBERS = re.compile(rf"\s*[\[(]\s*({_NUMBER})((\s*,\s*|\s+)({_NUMBER}))*\s*[\])]\s*")
 #: Whole numbers from this on need not be doubles.
 _LARGEST = 2**53
+#: Types of columns that may hold embeddings.
+_MAY_BE_EMBEDDINGS = (nw.List, nw.Array, nw.Object, nw.Unknown, nw.String)
 #: Entries of these types fit into float32, which then is the type of a column with missing ones.
 _FITS_FLOAT32 = ("b1", "i1", "u1", "i2", "u2", "f2", "f4")
 
@@ -70,9 +72,10 @@ def embedding_sizes(frames: Iterable[Any]) -> dict[str, int]:
         if not isinstance(frame, nw.DataFrame):
             return {}
         missing = dict[Any, Any]()
-        for column in frame.iter_columns():
-            is_candidate = undecided is None or column.name in undecided
-            if not (is_candidate and _may_be_embedding(column)):
+        for name, dtype in frame.schema.items():  # of all columns at once, which is much faster
+            is_candidate = dtype in _MAY_BE_EMBEDDINGS and (undecided is None or name in undecided)
+            column = frame.get_column(name) if is_candidate else None
+            if column is None or not _may_be_embedding(column):
                 continue
             first = _first(column)
             if first is None:
@@ -187,7 +190,7 @@ def _may_be_embedding(column: Any) -> bool:
     """Tell whether the type of a column allows embeddings, or says nothing as all is missing."""
     if column.dtype == nw.String:  # which objects are, too, that are all missing
         return all(map(is_missing, column[:1].to_list()))
-    return any(column.dtype == kind for kind in (nw.List, nw.Array, nw.Object, nw.Unknown))
+    return column.dtype in _MAY_BE_EMBEDDINGS
 
 
 def _is_vector(value: Any) -> bool:

@@ -80,7 +80,12 @@ class Rows:
     @property
     def is_shard(self) -> bool:
         """Whether other workers have further rows of the fit."""
-        return self.workers.world_size > 1
+        return self.n_workers > 1
+
+    @property
+    def n_workers(self) -> int:
+        """Number of workers of the fit."""
+        return self.workers.world_size
 
     @property
     def holds_first(self) -> bool:
@@ -107,11 +112,20 @@ class Rows:
 
     def of_all(self, values: np.ndarray) -> np.ndarray:
         """Return the values of all workers, concatenated in the order of their ranks."""
-        return np.concatenate(self.workers.gather(values)) if self.is_shard else values
+        return self.workers.join(values)
+
+    def share_of(self, n: int) -> tuple[int, int]:
+        """Return ``(first, last)``: which of ``n`` things this worker does for all workers.
+
+        The last one is not among them. The workers take turns by rank, so :meth:`of_all` returns
+        what they make of all ``n`` in order.
+        """
+        rank, world_size = self.workers.rank, self.workers.world_size
+        return n * rank // world_size, n * (rank + 1) // world_size
 
     def numbers_of(self, n: int) -> np.ndarray:
         """Return the indices of the ``n`` values of this worker in the result of :meth:`of_all`."""
-        counts = np.concatenate(self.workers.gather(np.array([n])))
+        counts = self.workers.join(np.array([n]))
         return np.arange(n) + counts[: self.workers.rank].sum()
 
     @property

@@ -75,6 +75,8 @@ def find_bins(
 ) -> Bins:
     """Return at most ``most`` bins of each feature.
 
+    Each of several workers finds those of some features.
+
     Examples
     --------
     >>> from treerank.feature_parts.rows import as_rows
@@ -87,8 +89,10 @@ def find_bins(
     n_rows, n_features = sample.shape
     n_compared = max(64, min(_COMPARED, _MOST_COMPARED // max(1, n_features)))
     compared = sample.take(np.arange(0, n_rows, -(-n_rows // n_compared))).array()
-    stored, starts = _by_feature(sample)
-    bounds, n_values = np.full((n_features, 256), np.inf), np.zeros(n_features, dtype=np.int64)
+    first_feature, last_feature = rows.share_of(n_features)
+    stored, starts = _by_feature(sample, first_feature, last_feature)
+    n_own = last_feature - first_feature
+    own_bounds, own_n_values = np.full((n_own, 256), np.inf), np.zeros(n_own, dtype=np.int64)
     is_category = np.isin(np.arange(n_features), list(categorical))
 
     def bin_features(first: int, last: int) -> None:
@@ -97,11 +101,12 @@ def find_bins(
             values = np.sort(stored[starts[f] : starts[f + 1]]).astype(np.float64)  # NaN come last
             present = values[: len(values) - np.count_nonzero(np.isnan(values))]
             distinct, counts = _count_distinct(present, n_rows - len(values))
-            write = _write_codes if is_category[f] else _write_bounds
-            n = max(1, write(distinct, counts, most, bounds[f]))
-            n_values[f] = n if n > 1 or len(present) < len(values) else 0
+            write = _write_codes if is_category[first_feature + f] else _write_bounds
+            n = max(1, write(distinct, counts, most, own_bounds[f]))
+            own_n_values[f] = n if n > 1 or len(present) < len(values) else 0
 
-    in_parts(bin_features, n_features)
+    in_parts(bin_features, n_own)
+    bounds, n_values = rows.of_all(own_bounds), rows.of_all(own_n_values)
     varying = np.flatnonzero(n_values)
     bins = _bins_of(varying, n_values, is_category, bounds)
     is_zero = _binned(Rows(compared), bins).view(np.uint8).reshape(compared.shape[0], -1)
@@ -109,21 +114,23 @@ def find_bins(
     return _bins_of(varying[_order_of(is_zero)], n_values, is_category, bounds)
 
 
-def _by_feature(sample):
-    """Return ``(values, starts)``: feature ``f`` has the values ``starts[f]`` to ``starts[f + 1]``.
+def _by_feature(sample, first_feature, last_feature):
+    """Return ``(values, starts)`` of the features from the first to the last, not included.
 
-    Zeros of a sparse matrix are left out.
+    The ``f``-th of them has the values ``starts[f]`` to ``starts[f + 1]``. Zeros of a sparse matrix
+    are left out.
     """
     if sample.is_sparse:
         columns = sample.array().tocsc()
-        return columns.data, columns.indptr
-    n_rows, n_features = sample.shape
+        return columns.data, columns.indptr[first_feature : last_feature + 1]
+    n_rows, n_features = len(sample), last_feature - first_feature
     dtype = sample.values.dtype if sample.values.dtype != object else float  # NaN would not sort
     values = np.empty((n_features, n_rows), dtype=dtype)
 
     def copy(first: int, last: int) -> None:
         for start in range(first * _CHUNK, last * _CHUNK, _CHUNK):
-            values[:, start : start + _CHUNK] = sample.batch(start, start + _CHUNK).T
+            chunk = sample.batch(start, start + _CHUNK)
+            values[:, start : start + _CHUNK] = chunk[:, first_feature:last_feature].T
 
     in_parts(copy, -(-n_rows // _CHUNK))
     return values.ravel(), np.arange(n_features + 1) * n_rows

@@ -44,7 +44,7 @@ def sample_of(rows: Rows, seed: int) -> Rows:
     if rows.global_indices is None:
         return rows
     indices, values = rows.of_all(rows.global_indices), rows.of_all(rows.array())
-    return replace(rows, values=values[np.argsort(indices)], order=None, global_indices=None)
+    return replace(rows, values=values, order=np.argsort(indices), global_indices=None)
 
 
 def quantile_rows(sample: Rows, n_bins: int, *, n_threads: int = 1) -> np.ndarray:
