@@ -8,13 +8,14 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from xgboost import XGBRanker, XGBRegressor
 
-from treerank import compare
+from treerank import LightGBMTrees, TreeDirectRanker, compare
 from treerank.documents.columns import taken_rows
 from treerank.documents.ranking_data import RankingData
 from treerank.evaluation import Split
 from treerank.evaluation.engine_rankers import ENGINE_RANKERS, EngineRanker
 from treerank.evaluation.fits import fit_and_predict
-from treerank.evaluation.pipelines import adapted
+from treerank.evaluation.fitted_rankers import is_fitted
+from treerank.evaluation.pipelines import adapted, takes_eval_set
 
 rng = np.random.default_rng(0)
 N = 200
@@ -118,11 +119,13 @@ def test_engines_stop_early_by_the_validation_set(name, form):
 
 
 @pytest.mark.parametrize("name", ["lightgbm", "xgboost", "catboost"])
-def test_engines_that_stop_early_print_nothing(name, capfd):
+def test_engines_that_stop_early_print_and_write_nothing(name, capfd, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     split = split_of(DATA["array"])
     watched = adapted(LONG[name]()).fit(*split.train, eval_set=tuple(split.validation))
     assert watched.stops_
     assert capfd.readouterr() == ("", "")
+    assert [*tmp_path.iterdir()] == []
 
 
 def test_engines_stop_as_their_own_settings_say():
@@ -223,3 +226,27 @@ def test_lightgbm_stops_by_ndcg_at_10():
     split = split_of(DATA["array"])
     watched = adapted(LONG["lightgbm"]()).fit(*split.train, eval_set=tuple(split.validation))
     assert [*watched.fitted_.best_score_["valid_0"]] == ["ndcg@10"]
+
+
+@pytest.mark.parametrize("n_steps", [0, 1, 2])
+def test_pipelines_of_any_length_are_what_their_last_step_is(n_steps):
+    split = split_of(DATA["array"])
+    steps = [StandardScaler() for _ in range(n_steps)]
+    piped = adapted(make_pipeline(*steps, LONG["lightgbm"]()))
+    assert takes_eval_set(piped)
+    assert not is_fitted(piped.pipeline)
+    fitted = clone(piped).fit(*split.train, eval_set=tuple(split.validation))
+    assert fitted.stops_
+    assert (fitted.front_ is None) is (n_steps == 0)
+    alone = EngineRanker(LONG["lightgbm"]())
+    scaled = [StandardScaler().fit(split.train.X).transform(split.train.X), *[*split.train][1:]]
+    alone.fit(*(scaled if n_steps else split.train))
+    assert alone.fitted_.n_features_ == fitted.ranker_.fitted_.n_features_
+    trees = make_pipeline(*steps, TreeDirectRanker(LightGBMTrees(5, min_child_samples=5)))
+    trees.fit(split.train.X, split.train.y, treedirectranker__qid=split.train.qid)
+    assert is_fitted(trees)
+    several = {"a": split.train.y, "b": 3 - split.train.y}
+    data = split.train.X, several, split.train.qid
+    assert compare({"a": clone(trees)}, data, cv=2, metrics=["map"]).failures == ()
+    with pytest.raises(ValueError, match="y must be a single label for 'a', LGBMRanker"):
+        compare({"a": piped.pipeline}, data, cv=2)

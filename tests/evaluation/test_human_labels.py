@@ -18,6 +18,7 @@ from treerank import (
     load,
 )
 from treerank.datasets import Qrels, RankingData
+from treerank.evaluation.labels import _defined_queries
 from treerank.evaluation.ranker_comparison import Comparison
 from treerank.feature_parts import RefitTrees, Stages
 from treerank.rankers import ColumnRanker, ForestRanker
@@ -193,6 +194,7 @@ def test_queries_that_neither_judged_do_not_count():
         ((X, {"a": LLM, "b": Y}, QID), HUMAN, r"must name a label of y where y has several"),
         ((X, {"a": LLM, "b": Y, "c": Y}, QID), "b", "y must have two labels, a human one and the"),
         ((FRAME, LLM, QID), "people", "human_labels"),
+        ((X, {"a": LLM, "b": Y}, QID), "people", "human_labels"),
     ],
 )
 def test_wrong_labels_are_refused_before_any_fit(data, human_labels, message):
@@ -418,3 +420,15 @@ def test_the_advice_on_unjudged_documents_keeps_unjudged_queries_unjudged():
     judged = np.isin(QID, QID[~np.isnan(kept)])
     np.testing.assert_array_equal(labels["y"], np.where(judged, np.nan_to_num(kept), np.nan))
     compare_scores(SCORES, LLM, QID, human_labels=labels["y"], metrics=["ndcg@3"])
+
+
+def test_a_name_that_is_no_label_is_answered_by_the_labels():
+    with pytest.raises(ValueError, match=r"human_labels must be one of \['a', 'b'\]; got 'people'"):
+        compare_scores(SCORES, {"a": LLM, "b": Y}, QID, human_labels="people")
+
+
+def test_without_judged_documents_a_metric_is_defined_for_no_query():
+    labels = np.array([np.nan, np.nan, 1.0, 0.0, 0.0, 0.0])
+    queries = np.array([1, 1, 2, 2, 3, 3])
+    assert _defined_queries(get_metric("map"), labels, queries).tolist() == [2]
+    assert _defined_queries(get_metric("map"), labels[:2], queries[:2]).tolist() == []

@@ -32,8 +32,10 @@ from treerank.datasets.folds import load_folds
 from treerank.datasets.letor import write_letor
 from treerank.documents.columns import taken_rows
 from treerank.documents.ranking_data import RankingData
+from treerank.documents.training_queries import QueryOverlap
 from treerank.evaluation import Split
 from treerank.evaluation.fits import check_scores
+from treerank.evaluation.running import _check, _seeded
 from treerank.metrics import AveragePrecision
 from treerank.progress import listening
 from treerank.rankers import ColumnRanker, NestedRanker
@@ -591,3 +593,27 @@ def test_unjudged_documents_at_the_top_are_warned_of_once():
         compare(lines(), (X, gaps, qid), cv=2)
     texts = [str(warning.message) for warning in caught]
     assert sum("documents of judged queries" in text for text in texts) == 1
+
+
+def test_seeds_are_set_in_parts_only_of_rankers_without_one():
+    for given, expected in ((None, 3), (5, 5)):
+        seeded = _seeded(TreeDirectRanker(LightGBMTrees(), random_state=given), 3).get_params()
+        assert seeded["random_state"] == expected
+        assert seeded["feature_part__random_state"] is None
+    piped = make_pipeline(StandardScaler(), Weigher())
+    assert _seeded(piped, 3).get_params()["weigher__random_state"] == 3
+    assert _seeded(Weigher(random_state=0), 3).random_state == 0
+
+
+@pytest.mark.parametrize(("n_jobs", "is_allowed"), [(-1, True), (1, True), (0, False), (-2, False)])
+def test_processes_are_one_or_more_or_one_for_each_core(n_jobs, is_allowed):
+    if is_allowed:
+        _check({"a": Weigher()}, n_jobs)
+    else:
+        with pytest.raises(ValueError, match="n_jobs must be a whole number of at least 1; got"):
+            _check({"a": Weigher()}, n_jobs)
+
+
+def test_a_ranker_without_labels_has_seen_no_test_query():
+    comparison = compare({"a": ColumnRanker(0), "b": ColumnRanker(1)}, DATA)
+    assert comparison.seen("a") == QueryOverlap(0, 0, 0)

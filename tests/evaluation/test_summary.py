@@ -433,3 +433,9 @@ def test_a_p_value_at_the_level_is_significant():
         for alpha in (np.nextafter(p, 0), p)
     ]
     assert marks == ["same", "better"]
+
+
+def test_two_fitted_rankers_are_tested_over_queries_and_others_over_splits():
+    comparison = outcomes_of({"a": FITTED, "b": FITTED, "c": {}, "d": {}}, 3)
+    for pair in itertools.combinations("abcd", 2):
+        assert comparison._is_over_splits(None, *pair) is (pair != ("a", "b"))

@@ -555,7 +555,13 @@ def test_folds_are_a_folder_and_a_file_is_one_data_set(tmp_path):
     (tmp_path / "Fold1").mkdir()
     (tmp_path / "data.csv").write_text("label,query,a\n1,1,0.5\n0,1,0.25\n")
     assert has_splits(tmp_path)
+    (tmp_path / "data.txt").write_text("1 qid:1 1:0.5\n0 qid:1 1:0.25\n")
     assert not has_splits(tmp_path / "data.csv")
+    assert not has_splits(str(tmp_path / "data.txt"))
+    for name, is_fold in (("parts", False), ("fold", True)):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / f"{'train' if is_fold else 'part-0'}.parquet").write_text("")
+        assert has_splits(tmp_path / name) is is_fold
     rankers = {"a": ColumnRanker(0)}
     for name in ("human_labels", "clusters"):
         rule = f"{name} must be None for data in folds"
