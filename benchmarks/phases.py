@@ -65,7 +65,7 @@ def pass_again(arguments, found, seconds, rows):
         smaller = (node["n_documents"], number % 2 == 0) < (sister["n_documents"], number % 2 == 1)
         start = time.perf_counter()
         if number == 0 or smaller:
-            fill(0, np.arange(len(into)), bins, packed, own, into)
+            fill(0, np.arange(len(into)), *bins, packed, own, into)
             rows["fill"] += len(own)
         middle = time.perf_counter()
         if node["column"] >= 0:

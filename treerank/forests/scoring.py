@@ -74,11 +74,14 @@ def write_scores(
     elif len(buffers) == 1:
         _score_by_traversal(X, nodes[6], layout, sums, *buffers, scores)
     else:
-        by_set = np.empty((len(layout[0]) if len(sets[0]) else 0, len(X)))
-        if len(by_set):  # few forests have sets: the kernel of all others does without them
+        # Few forests have sets, or sum several or single numbers: the kernel of all others is
+        # compiled without what these need.
+        by_set = np.empty((len(layout[0]), len(X))) if len(sets[0]) else None
+        if by_set is not None:
             _fill_by_sets(X, layout[0], layout[2], nodes, sets, by_set)
+        single = None if values.shape[1] == 1 and not sums[1] else sums[1]
         with np.errstate(over="ignore"):  # the product that finds a bit overflows: numpy would warn
-            _score_by_vectors(X, nodes[6], by_set, layout, sums, *buffers, scores)
+            _score_by_vectors(X, nodes[6], by_set, layout, sums[0], single, *buffers, scores)
 
 
 def forest_leaves(forest: Forest, X: Any, *, n_threads: int = 1) -> np.ndarray:
@@ -209,16 +212,21 @@ def _score_by_paths(X, values, nodes, sets, sums, scores):
 
 
 @njit(error_model="numpy", nogil=True)
-def _score_by_vectors(X, up_to, by_set, vectors, sums, columns, bits, scores):
+def _score_by_vectors(X, up_to, by_set, vectors, tree_output, single, columns, bits, scores):
+    """Add the values of the leaves that documents reach to ``scores``, by bit vectors.
+
+    ``by_set`` is None without splits by category. ``single`` is None if a leaf has one value, which
+    is added in double precision; otherwise it tells whether sums are rounded to single precision.
+    """
     feature, missing_left, set_node, column, threshold = vectors[:5]
     kept_left, kept_right, split_starts, leaf_starts, values = vectors[5:]
-    tree_output, single = sums
     for begin in range(0, len(X), _TOGETHER):
         n = min(len(X) - begin, _TOGETHER)
         _fill_columns(X[begin : begin + n], feature, missing_left, up_to, columns)
-        for k in range(len(by_set)):
-            for i in range(n if set_node[k] >= 0 else 0):
-                columns[k, i] = by_set[k, begin + i]
+        if by_set is not None:
+            for k in range(len(by_set)):
+                for i in range(n if set_node[k] >= 0 else 0):
+                    columns[k, i] = by_set[k, begin + i]
         for tree in range(len(leaf_starts) - 1):
             for i in range(n):
                 bits[i] = _ALL
@@ -228,7 +236,7 @@ def _score_by_vectors(X, up_to, by_set, vectors, sums, columns, bits, scores):
                 for i in range(n):
                     bits[i] &= left if feature_values[i] <= limit else right
             output, first = tree_output[tree], leaf_starts[tree]
-            if values.shape[1] == 1 and not single:  # most forests: a loop without decisions
+            if single is None:  # most forests: a loop without decisions
                 totals, of_tree = scores[begin : begin + n, output], values[first:, 0]
                 for i in range(n):
                     totals[i] += of_tree[lowest_bit(bits[i])]

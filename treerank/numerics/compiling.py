@@ -96,7 +96,8 @@ def kernel_for(*parts: Any, **options: Any) -> Callable[[Callable[..., Any]], An
             return numba.njit(**options)(function)
         before, config.CACHE_DIR = config.CACHE_DIR, str(folder)
         try:
-            kernel = numba.njit(cache=True, **options)(function)
+            # Without the function by which C would call the kernel, a tenth of what is compiled.
+            kernel = numba.njit(cache=True, no_cfunc_wrapper=True, **options)(function)
         finally:
             config.CACHE_DIR = before
         lock_writes(kernel)

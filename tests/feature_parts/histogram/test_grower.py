@@ -194,7 +194,7 @@ def test_no_cut_is_left_out_that_gains_more(seed, exponent):
     leaf = SimpleNamespace(gradient=sums[0, 5], hessian=sums[1, 5], n_documents=sums[2, 5])
     rules = TreeRules(8, -1, False, **RULES | {"min_child_weight": 1e-300, "min_child_samples": 1})
     cuts = sums, 5, leaf, rules, 0.0
-    best = max(cut_gain(tuple(left), leaf, rules, 0.0, 0) for left in sums.T[:5])
+    best = max(cut_gain(tuple(left), leaf, rules, 0.0, 0, None) for left in sums.T[:5])
     assert may_gain(*cuts, np.nextafter(best, 0) if best else -1.0)
     assert exponent < -60 or not may_gain(*cuts, 1.01 * best)
 
@@ -261,15 +261,16 @@ def test_random_rounding_is_right_on_average():
     assert (pack(gradient, gradient, layout, (1, 3)) != packed).any()
 
 
+@pytest.mark.parametrize("leaves_out", [True, False])
 @pytest.mark.parametrize("precision", ["float32", "int16"])
-def test_a_histogram_is_the_naive_one(precision):
+def test_a_histogram_is_the_naive_one(precision, leaves_out):
     n, n_blocks = 3000, 4
     codes = RNG.integers(0, 256, size=(n, n_blocks * WIDTH)).astype(np.uint8)
     zeros = RNG.integers(0, 256, size=n_blocks * WIDTH).astype(np.uint8)
     for block, step in ((1, 9), (3, 3)):  # few documents of one block have zeros, many of the other
         at = slice(block * WIDTH, (block + 1) * WIDTH)
         codes[::step, at] = zeros[at]
-    bins = codes.view(np.uint64), zeros.view(np.uint64)
+    bins, zeros = codes.view(np.uint64), zeros.view(np.uint64) if leaves_out else None
     g, h = RNG.normal(size=n), RNG.uniform(size=n)
     packed, layout = pack_rows(g, h, precision)
     rows = np.sort(RNG.permutation(n)[:2500]).astype(np.uint32)
@@ -279,7 +280,9 @@ def test_a_histogram_is_the_naive_one(precision):
             naive[column, codes[row, column]] += packed[row]
     naive = naive.reshape(n_blocks, -1)[1:]
     found = np.full_like(naive, -1)
-    fill(1, np.array([1, 3]), bins, packed, rows, found)  # two of the blocks from number 1 on
+    fill(
+        1, np.array([1, 3]), bins, zeros, packed, rows, found
+    )  # two of the blocks from number 1 on
     np.testing.assert_array_equal(found[::2], naive[::2])
     assert (found[1] == -1).all()
 

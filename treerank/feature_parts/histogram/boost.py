@@ -10,6 +10,7 @@ from treerank.feature_parts.histogram import sampling, speculation
 from treerank.feature_parts.histogram.binning import Bins, bin_rows, by_column
 from treerank.feature_parts.histogram.forest import make_forest
 from treerank.feature_parts.histogram.grower import grow
+from treerank.feature_parts.histogram.histogram import shared_zeros
 from treerank.feature_parts.histogram.leaves import GrownTree, add_leaves, add_tree, leaf_sums
 from treerank.feature_parts.histogram.packing import PRECISIONS, layout_of, magnitudes, pack
 from treerank.feature_parts.histogram.splitter import TreeRules
@@ -37,7 +38,8 @@ def boost(part: Any, task: GrowthTask, bins: Bins, rules: TreeRules, groups: np.
     histograms = make_histograms(binned, n_integers, rules, task.rows.n_total, n_spare)
     binned_by_column = by_column(binned, in_file=task.rows.is_batched)
     groups = np.take(groups, bins.columns["feature"], axis=1)  # in C order, as kernels expect
-    data = Data(bins.columns, bins.zeros, groups, binned, binned_by_column, histograms)
+    zeros = shared_zeros(binned, bins.zeros)
+    data = Data(bins.columns, zeros, groups, binned, binned_by_column, histograms)
     if held_out is not None:
         held_out_binned = bin_rows(held_out, bins)
         held_out_scores = _earlier_scores(task, held_out)

@@ -100,10 +100,12 @@ def grow(
     """
     tree = _new_tree(data, packed, layout, rules, rows, total)
     step, settings = tree.step[0], splitter.record_of(layout, rules)
+    needs_extras = total is not None or rules.is_monotone or rules.level_by_level
+    extras = True if needs_extras or data.columns["is_category"].any() else None
 
     def work(first: int, last: int) -> None:
         try:
-            while _work(data, packed, settings, rows, tree):
+            while _work(data, packed, settings, rows, tree, extras):
                 _give_way()
         except BaseException:  # other threads would wait for the task of this one
             tree.counters[:] = tasks.new_counters(-1)
@@ -254,10 +256,14 @@ def _plan(tree: Growth, rules: TreeRules) -> None:
 
 
 @njit(error_model="numpy", nogil=True)
-def _work(data, packed, settings, rows, tree):
+def _work(data, packed, settings, rows, tree, extras):
     """Do tasks until none is free now; return whether there may be more later.
 
     The thread that finishes the last task of a step begins the next step.
+
+    ``extras`` is None where there are neither categories, nor monotone constraints, nor other
+    workers, and trees do not grow level by level. The compiler then leaves out what only those
+    need, which is a third of the code.
 
     Functions get the arrays that they need, not ``data`` and ``tree``: the compiler handles each
     array of a tuple in each call.
@@ -266,25 +272,26 @@ def _work(data, packed, settings, rows, tree):
         task = tasks.take_task(tree.counters)
         if task <= 0:
             return task == 0
-        _do_task(task - 1, data, packed, settings[0], rows, tree)
+        _do_task(task - 1, data, packed, settings[0], rows, tree, extras)
         if tasks.finish_task(tree.counters):
-            tasks.open_tasks(tree.counters, _end_step(data, packed, settings[0], rows, tree))
+            n_tasks = _end_step(data, packed, settings[0], rows, tree, extras)
+            tasks.open_tasks(tree.counters, n_tasks)
 
 
 @register_jitable(inline="always", error_model="numpy")
-def _do_task(task, data, packed, settings, rows, tree):
+def _do_task(task, data, packed, settings, rows, tree, extras):
     """Do one task, counted from 0, of the present step.
 
     It fills the histogram of a part of the rows, or fills or searches some of the blocks.
     """
     step, n_parts, n = tree.step[0], tree.step[0].n_parts, tree.step[0].n_tasks
-    number, bins, filled = step.pair[0], (data.binned, data.zeros), tree.filled
+    number, bins, zeros, filled = step.pair[0], data.binned, data.zeros, tree.filled
     small, slots = tree.nodes[number], tree.slots[number]
-    leaf_rows, is_alone = rows[small.begin : small.end], step.adds_up == 0
+    leaf_rows = rows[small.begin : small.end]
     first, last = 0, filled.shape[1]
     if step.kind == _PARTS:
         part = leaf_rows[len(leaf_rows) * task // n_parts : len(leaf_rows) * (task + 1) // n_parts]
-        fill(0, _open_blocks(0, last, slots), bins, packed, part, filled[task])
+        fill(0, _open_blocks(0, last, slots), bins, zeros, packed, part, filled[task])
     if step.kind != _FILL and step.kind != _SEARCH:
         return
     first, last = first + (last - first) * task // n, first + (last - first) * (task + 1) // n
@@ -292,16 +299,15 @@ def _do_task(task, data, packed, settings, rows, tree):
     for group in range(n_groups):
         begin = first + (last - first) * group // n_groups
         end = first + (last - first) * (group + 1) // n_groups
-        if is_alone:
-            into = tree.buffers[task][: end - begin]
-        else:
+        into = tree.buffers[task][: end - begin]
+        if extras is not None and step.adds_up:
             at = step.n_filled if step.kind == _FILL else step.searched
             into = filled[len(filled) - len(tree.pairs) + at][begin:end]
         if step.kind == _FILL and n_parts:
             _add_parts(begin, end, n_parts, filled, into)
         elif step.kind == _FILL:  # a second call, so that the compiler inlines ``fill`` nowhere
-            fill(begin, _open_blocks(begin, end, slots), bins, packed, leaf_rows, into)
-        if step.kind == _SEARCH or is_alone:
+            fill(begin, _open_blocks(begin, end, slots), bins, zeros, packed, leaf_rows, into)
+        if step.kind == _SEARCH or step.adds_up == 0:
             splitter.search_blocks(
                 begin,
                 into,
@@ -309,6 +315,7 @@ def _do_task(task, data, packed, settings, rows, tree):
                 settings,
                 step.pair,
                 (tree.nodes, tree.paths, tree.slots, tree.n_kept, tree.best[task]),
+                extras,
             )
 
 
@@ -337,7 +344,7 @@ def _add_parts(first, last, n_parts, filled, into):
 
 
 @register_jitable(inline="always", error_model="numpy")
-def _end_step(data, packed, settings, rows, tree):
+def _end_step(data, packed, settings, rows, tree, extras):
     """Begin the step after a finished step; return its number of tasks, or -1 to end threads.
 
     Best splits are stored, and the next leaf is split if it is known.
@@ -346,7 +353,7 @@ def _end_step(data, packed, settings, rows, tree):
     if step.kind == _PARTS:
         step.kind = _FILL
         return step.n_tasks
-    if step.kind == _FILL and step.adds_up:
+    if extras is not None and step.kind == _FILL and step.adds_up:
         # One by one: to assign an array to a row takes two seconds to compile, for its errors.
         tree.pairs[step.n_filled, 0] = step.pair[0]
         tree.pairs[step.n_filled, 1] = step.pair[1]
@@ -355,30 +362,39 @@ def _end_step(data, packed, settings, rows, tree):
         return -1
     if step.kind != _START and step.kind != _FILLED:
         _keep_best(step, nodes, splits, best, settings, data.columns)
-    if step.kind == _SEARCH:
+    if extras is not None and step.kind == _SEARCH:
         step.searched += 1
         if step.searched < step.n_filled:
             _search_pair(step, tree.pairs, best)
             return -1
         step.n_filled = 0
-    is_root, several = step.kind == _START and step.n_planned == 0, step.adds_up > 0
-    several = several and (settings.level_by_level or step.speculates > 0)
-    while step.n_nodes < len(nodes) and (step.n_filled == 0 or several):
+    is_root = step.kind == _START and step.n_planned == 0
+    while step.n_nodes < len(nodes):
+        if extras is not None:
+            several = settings.level_by_level or step.speculates > 0
+            if step.n_filled > 0 and not (several and step.adds_up > 0):
+                break
         if not is_root:
-            number = _next_leaf(step, tree.planned, nodes, splits, settings.level_by_level)
+            if extras is None:
+                number = _best_leaf(step.n_nodes, nodes, splits)
+            else:
+                number = _next_leaf(step, tree.planned, nodes, splits, settings.level_by_level)
             if number < 0:
                 break
             _split(number, step, nodes, splits[number], rows, data.binned_by_column)
-            _bound(number, nodes, settings, data.columns)
+            if extras is not None:
+                _bound(number, nodes, settings, data.columns)
             _pass_on(number, nodes, data.groups, tree.paths, tree.slots)
         step.kind, is_root = _FILL, False
         if _may_split_either(step, nodes, settings):
             sizes = tree.filled.shape[1], packed.shape[1], len(data.histograms)
             return _first_tasks(step, nodes, best, sizes)
-    step.kind, step.searched = (_PLAN if step.speculates else _END), 0
-    if step.n_filled:
-        step.kind = _SEARCH
-        _search_pair(step, tree.pairs, best)
+    step.kind = _END
+    if extras is not None:
+        step.kind, step.searched = (_PLAN if step.speculates else _END), 0
+        if step.n_filled:
+            step.kind = _SEARCH
+            _search_pair(step, tree.pairs, best)
     return -1
 
 
@@ -449,6 +465,19 @@ def _keep_best(step, nodes, splits, best, settings, columns):
             splitter.copy_split(best[chosen, child], splits[number])
             gain = splitter.net_gain(splits[number].gain, nodes[number], settings)
             splits[number].gain = gain
+
+
+@register_jitable(error_model="numpy")
+def _best_leaf(n_nodes, nodes, splits):
+    """Return the leaf whose split gains most, the first of equal ones; -1 if no split has a gain.
+
+    It is what :func:`_next_leaf` returns for trees that grow leaf by leaf, in one process.
+    """
+    chosen, largest = -1, -np.inf
+    for i in range(n_nodes):
+        if nodes[i].column < 0 and splits[i].gain > largest:
+            chosen, largest = i, splits[i].gain
+    return chosen
 
 
 @register_jitable(error_model="numpy")

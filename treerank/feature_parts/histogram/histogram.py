@@ -33,30 +33,45 @@ _BYTE = np.uint64(255)
 _SPARSE = 4
 #: Every so many documents one is looked at, to count those.
 _EVERY = 16
+#: Rows, about, by which it is decided whether documents are left out at all.
+_LOOKED_AT = 2048
 #: Rows between the row that is copied and the row that is prefetched.
 _PREFETCH_DISTANCE = 64
+
+
+def shared_zeros(binned: np.ndarray, zeros: np.ndarray) -> np.ndarray | None:
+    """Return ``zeros``; None if in no block enough documents have them to be left out.
+
+    :func:`fill` is compiled without the code that leaves documents out, then. ``binned`` are the
+    bins of all rows, some of which are looked at.
+    """
+    some = binned[:: -(-len(binned) // _LOOKED_AT) or 1]
+    shares = (some == zeros).sum(axis=0)
+    return zeros if (_SPARSE * shares > len(some)).any() else None
 
 
 @register_jitable(error_model="numpy")
 def fill(
     first: int,
     blocks: np.ndarray,
-    binned: tuple[np.ndarray, np.ndarray],
+    bins: np.ndarray,
+    zeros: np.ndarray | None,
     packed: np.ndarray,
     rows: np.ndarray,
     histograms: np.ndarray,
 ) -> None:
     """Write the histograms of the documents ``rows`` for some blocks.
 
-    ``binned`` are the bins of all rows and the bins of a row of zeros, ``packed`` the packed
-    gradients of all rows. ``histograms``, of shape (n, 8 * STRIDE * n_integers), are the histograms
-    of the blocks from number ``first`` on.
+    ``bins`` are the bins of all rows, ``zeros`` those of a row of zeros, or None to leave no
+    documents out. ``packed`` are the packed gradients of all rows. ``histograms``, of shape
+    (n, 8 * STRIDE * n_integers), are the histograms of the blocks from number ``first`` on.
     """
-    (bins, zeros), n_integers, n_blocks = binned, np.uint64(packed.shape[1]), np.uint64(len(blocks))
+    n_integers, n_blocks = np.uint64(packed.shape[1]), np.uint64(len(blocks))
     if n_blocks == 0:
         return
     batch = np.empty((packed.shape[1] + len(blocks), BATCH), dtype=np.int64)
-    chosen = np.empty(BATCH, dtype=np.uint16)
+    if zeros is not None:
+        chosen = np.empty(BATCH, dtype=np.uint16)
     for k in range(n_blocks):
         for i in range(histograms.shape[1]):  # to assign to a slice takes longer to compile
             histograms[blocks[k] - first, i] = 0
@@ -67,8 +82,9 @@ def fill(
             row, later = np.uint64(rows[start + i]), _row_to_prefetch(rows, start + np.int64(i))
             later_bins = _address_of_row(bins, later)
             _prefetch(_address_of_row(packed, later))  # type: ignore[call-arg]
-            first_sum += packed[row, 0]
-            last_sum += packed[row, -1]
+            if zeros is not None:
+                first_sum += packed[row, 0]
+                last_sum += packed[row, -1]
             for k in range(n_integers):
                 batch[k, i] = packed[row, k]
             for k in range(n_blocks):  # a prefetch each, so that the compiler uses no vectors
@@ -76,14 +92,16 @@ def fill(
                 _prefetch(later_bins + _BYTES * block)
                 batch[n_integers + k, i] = np.int64(bins[row, block])
         for k in range(n_blocks):
-            block_bins, zero = batch[n_integers + k, :n], zeros[blocks[k]]
-            of_batch, histogram = batch[: packed.shape[1], :n], histograms[blocks[k] - first]
-            n_chosen = _choose(block_bins, zero, chosen)
-            if n_chosen < n:
-                sums = first_sum, last_sum
-                _add_chosen(block_bins, zero, of_batch, sums, chosen[:n_chosen], histogram)
-            else:
-                _add(block_bins, of_batch, histogram)
+            block_bins, histogram = batch[n_integers + k, :n], histograms[blocks[k] - first]
+            of_batch = batch[: packed.shape[1], :n]
+            if zeros is not None:
+                zero = zeros[blocks[k]]
+                n_chosen = _choose(block_bins, zero, chosen)
+                if n_chosen < n:
+                    sums = first_sum, last_sum
+                    _add_chosen(block_bins, zero, of_batch, sums, chosen[:n_chosen], histogram)
+                    continue
+            _add(block_bins, of_batch, histogram)
 
 
 @register_jitable(error_model="numpy")

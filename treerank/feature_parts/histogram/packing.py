@@ -110,25 +110,28 @@ def pack(
     rounding. Rows are numbered in order if ``numbers`` is None.
     """
     packed = np.zeros((len(gradient), layout.n_integers), dtype=np.int64)
-    draws = *key, np.empty(0, dtype=np.int64) if numbers is None else numbers
-    in_parts(_pack_rows, len(packed), (gradient, hessian), draws, layout, packed)
+    draws = None
+    if layout.n_integers == 1:
+        draws = *key, np.empty(0, dtype=np.int64) if numbers is None else numbers
+    in_parts(_pack_rows, len(packed), gradient, hessian, draws, layout, packed)
     return packed
 
 
 @njit(error_model="numpy", nogil=True)
-def _pack_rows(first, last, derivatives, draws, layout, packed):
+def _pack_rows(first, last, gradient, hessian, draws, layout, packed):
     """Write gradient, hessian and a count of 1 of rows ``first`` to ``last`` - 1 to ``packed``.
 
     ``packed``, of shape (n_rows, n_integers), is 0 before; ``layout`` has the steps and the bits.
-    ``derivatives`` are (gradient, hessian). With two integers both are rounded to the nearest step;
-    with one, at random, by the keys in ``draws``: (seed, iteration, numbers of rows, which may be
-    empty: then rows are numbered in order).
+    With two integers both derivatives are rounded to the nearest step, and ``draws`` is None; with
+    one, at random, by the keys in ``draws``: (seed, iteration, numbers of rows, which may be empty:
+    then rows are numbered in order).
     """
-    (gradient, hessian), (seed, iteration, numbers) = derivatives, draws
-    state = stream(seed, iteration)
+    if draws is not None:
+        seed, iteration, numbers = draws
+        state = stream(seed, iteration)
     up_gradient = up_hessian = 0.5
     for i in range(first, last):
-        if layout.n_integers == 1:
+        if draws is not None:
             scaled = uniform_of(state, numbers[i] if len(numbers) else i) * _HALVES
             upper_half = np.floor(scaled)
             up_gradient, up_hessian = (upper_half + 0.5) / _HALVES, scaled - upper_half

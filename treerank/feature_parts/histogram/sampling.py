@@ -52,6 +52,8 @@ def sample_features(features: np.ndarray, share: float, key: Key) -> np.ndarray:
     drawn.
     """
     is_used = features >= 0
+    if share == 1:
+        return is_used
     numbers = np.searchsorted(np.sort(features[is_used]), features)  # whatever the order of columns
     keys = uniforms(*key_for(_FEATURES, key), numbers)
     keys[~is_used] = 2.0

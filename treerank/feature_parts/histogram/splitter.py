@@ -127,6 +127,7 @@ def search_blocks(
     settings: Any,
     pair: np.ndarray,
     tree: tuple[np.ndarray, ...],
+    extras: bool | None,
 ) -> None:
     """Find the best splits of one leaf or two sibling leaves in blocks from number ``first`` on.
 
@@ -134,7 +135,8 @@ def search_blocks(
     them. The histograms of the second leaf are the parent's minus the first leaf's,
     and are computed here. A better split replaces the best one of the task. ``data`` and ``tree``
     are fields of ``tree.Data`` and ``tree.Growth``, and ``settings`` a record of layout and rules.
-    Of equal splits, the one by the first feature is the best, wherever its column is.
+    Of equal splits, the one by the first feature is the best, wherever its column is. ``extras`` is
+    None if there are neither categories nor monotone constraints.
     """
     columns, groups, histograms = data
     nodes, paths, slots, n_kept, best = tree
@@ -163,7 +165,7 @@ def search_blocks(
                 is_open = True
                 unpack(packed, begin, n, settings, running, sums)
                 is_first = split.gain > -np.inf and column.feature < columns[split.column].feature
-                if _search_feature(sums, n, column, leaf, settings, split, is_first):
+                if _search_feature(sums, n, column, leaf, settings, split, is_first, extras):
                     split.column = at
             if not is_open:
                 slots[number, block] = -1
@@ -198,24 +200,26 @@ def _is_on_path(column, groups, path):
 
 
 @register_jitable(error_model="numpy")
-def _search_feature(sums, n, column, leaf, settings, split, is_first):
+def _search_feature(sums, n, column, leaf, settings, split, is_first, extras):
     """Write the best split by a feature to ``split`` if it is better; return whether it is better.
 
     ``sums`` has the running sums of gradient, hessian and count over the ``n`` bins of the feature.
     They are changed. ``is_first`` makes a split better that gains as much.
     """
-    if column.is_category:
+    if extras is not None and column.is_category:
         order = _sort_bins(sums, n, settings.cat_smooth)
-        n = len(order)
-    is_better = _best_cut(sums, n, column, leaf, settings, split, is_first)
-    if is_better:
-        for b in range(N_BINS):
-            split.goes_left[b] = b <= split.bin and not column.is_category
-        if column.is_category:
+        if _best_cut(sums, len(order), column, leaf, settings, split, is_first, extras):
+            for b in range(N_BINS):
+                split.goes_left[b] = 0
             for i in range(split.bin + 1):
                 split.goes_left[order[i]] = 1
-        else:
-            split.goes_left[n] = split.missing_left
+            return True
+        return False
+    is_better = _best_cut(sums, n, column, leaf, settings, split, is_first, extras)
+    if is_better:
+        for b in range(N_BINS):
+            split.goes_left[b] = b <= split.bin
+        split.goes_left[n] = split.missing_left
     return is_better
 
 
@@ -247,7 +251,7 @@ def _sort_bins(sums, n_bins, smooth):
 
 
 @register_jitable(error_model="numpy")
-def _best_cut(sums, n_values, column, leaf, rules, split, is_first):
+def _best_cut(sums, n_values, column, leaf, rules, split, is_first, extras):
     """Write the best cut of ordered bins to ``split`` if it is better; return whether it is better.
 
     Documents of the leaf that are in none of the ``n_values`` bins have a missing value.
@@ -256,7 +260,9 @@ def _best_cut(sums, n_values, column, leaf, rules, split, is_first):
     last, is_better = n_values - 1, False
     g, h = leaf.gradient - sums[0, last], leaf.hessian - sums[1, last]
     n_missing = leaf.n_documents - sums[2, last]
-    penalty = rules.reg_lambda + (rules.cat_l2 if column.is_category else 0.0)
+    penalty = rules.reg_lambda
+    if extras is not None and column.is_category:
+        penalty += rules.cat_l2
     # With missing values on the right, the last cut sends all present values left.
     n_cuts = last + (n_missing > 0)
     for missing_left in range(2 if n_missing > 0 else 1):
@@ -266,12 +272,14 @@ def _best_cut(sums, n_values, column, leaf, rules, split, is_first):
                 sums[0, b] += g
                 sums[1, b] += h
                 sums[2, b] += n_missing
-        least = -1.0 if rules.is_monotone else max(split.gain, -1.0)  # gains are not negative
+        least = split.gain if split.gain > -1.0 else -1.0  # gains are not negative
+        if extras is not None and rules.is_monotone:
+            least = -1.0
         if not may_gain(sums, n_cuts, leaf, rules, penalty, least):
             continue
         for b in range(n_cuts):
             left = sums[0, b], sums[1, b], sums[2, b]
-            gain = cut_gain(left, leaf, rules, penalty, column.sign)
+            gain = cut_gain(left, leaf, rules, penalty, column.sign, extras)
             if gain > split.gain or (is_first and gain == split.gain):
                 is_better, is_first, split.gain, split.bin = True, False, gain, b
                 split.gradient, split.hessian, split.n_documents = left
@@ -311,20 +319,25 @@ def may_gain(
 
 @register_jitable(error_model="numpy")
 def cut_gain(
-    left: tuple[float, float, float], leaf: Any, rules: TreeRules, penalty: float, sign: int
+    left: tuple[float, float, float],
+    leaf: Any,
+    rules: TreeRules,
+    penalty: float,
+    sign: int,
+    extras: bool | None,
 ) -> float:
     """Return the gain of both sides of a cut; -inf where the rules forbid it.
 
     ``left`` has the sums of gradient, hessian and count over the documents that go left,
     ``penalty`` is the L2 penalty of leaves, and ``sign`` is the monotone constraint. With monotone
-    constraints, values of leaves have bounds.
+    constraints, values of leaves have bounds; there are none if ``extras`` is None.
     """
     g, h, n = left
     g_right, h_right, n_right = leaf.gradient - g, leaf.hessian - h, leaf.n_documents - n
     enough = min(n, n_right) >= rules.min_child_samples
     if not (enough and min(h, h_right) >= rules.min_child_weight):
         return -np.inf
-    if rules.is_monotone:
+    if extras is not None and rules.is_monotone:
         rise = newton_step(g_right, h_right, rules, leaf) - newton_step(g, h, rules, leaf)
         if sign * rise < 0:
             return -np.inf

@@ -49,8 +49,8 @@ class Data(NamedTuple):
     ----------
     columns : ndarray of COLUMN
         Columns of bins, with monotone constraints.
-    zeros : ndarray of uint64
-        Bins of a row of zeros.
+    zeros : ndarray of uint64 or None
+        Bins of a row of zeros; None if few rows have them, see ``histogram.shared_zeros``.
     groups : ndarray of bool of shape (n_groups, n_columns)
         Columns that a tree may use, for each group of features that may be on one path from the
         root to a leaf.
@@ -61,7 +61,7 @@ class Data(NamedTuple):
     """
 
     columns: np.ndarray  # of COLUMN, with monotone constraints
-    zeros: np.ndarray  # bins of a row of zeros
+    zeros: np.ndarray | None  # bins of a row of zeros; None if few rows have them
     #: Columns that a tree may use, for each group of features that may be on one path from the root
     #: to a leaf; of bool and shape (n_groups, n_columns).
     groups: np.ndarray

@@ -201,17 +201,20 @@ def _add_document(columns, i, low, high, of_upset, of_pair, separates, truncated
     G = columns[GRADIENT]
     H = columns[HESSIAN]
     gain = columns[GAIN]
-    document = columns[DOCUMENT]
     above = columns[ABOVE]
     within = columns[WITHIN]
     below = columns[BELOW]
     block = columns[BLOCK]
-    inside = columns[INSIDE]
-    inside_tie = columns[INSIDE_TIE]
     # Read before the loop, which otherwise must check that it does not change them.
     gain_i, above_i, below_i, within_i = gain[i], above[i], below[i], within[i]
-    block_i, document_i = block[i], document[i]
-    inside_i, inside_tie_i = inside[i], inside_tie[i]
+    block_i = block[i]
+    if truncated:
+        inside = columns[INSIDE]
+        inside_tie = columns[INSIDE_TIE]
+        inside_i, inside_tie_i = inside[i], inside_tie[i]
+    if weighted:
+        document = columns[DOCUMENT]
+        document_i = document[i]
     # Whole vectors: where e is 0, u is 0, and so is everything computed from it. An
     # unsigned j needs no check for negative slots, which would stop vectorization.
     for j in range(np.uint64(low) // LANES * LANES, rounded_up(high)):

@@ -68,7 +68,7 @@ def _map_values(order, falling, discount, gain, above, below, within, working):
         start = end
 
 
-@register_jitable
+@register_jitable(inline="always")
 def _map_block(discount, start, size, relevant, seen, gained):
     """Return ``(to_relevant, to_other, mean_discount)``: mean values of the positions of a block.
 
@@ -89,7 +89,7 @@ def _map_block(discount, start, size, relevant, seen, gained):
     return high / size, low / size, above / size
 
 
-@register_jitable
+@register_jitable(inline="always")
 def _map_gap(discount, start, size, relevant, seen):
     """Return the mean change of MAP's sum if a relevant and another document of a block swap.
 
@@ -149,7 +149,7 @@ def _mrr_values(order, falling, discount, gain, above, below, within, working):
         start = end
 
 
-@register_jitable
+@register_jitable(inline="always")
 def _first_relevant(discount, start, end, relevant):
     """Return three expected reciprocal ranks of the block from index ``start`` to ``end``.
 
