@@ -22,7 +22,7 @@ from treerank.metrics.ranked import totals_kernel
 from treerank.metrics.registry import METRICS
 from treerank.numerics import compiling, kernel_folder
 from treerank.numerics.compiling import kernel_for, njit
-from treerank.numerics.random_keys import uniforms
+from treerank.numerics.random_keys import uniforms_of_many
 from treerank.objectives.pairs.exact_pairs import exact_kernel
 from treerank.objectives.pairs.losses import PAIR_LOSSES
 
@@ -56,9 +56,9 @@ print(sum(kernel.stats.cache_hits.values()))
 """
 DRAWS = """
 import numpy as np
-from treerank.numerics.random_keys import uniforms
-uniforms(0, 0, np.arange(3))
-print(sum(uniforms.stats.cache_hits.values()), uniforms.stats.cache_path)
+from treerank.numerics.random_keys import uniforms_of_many
+uniforms_of_many(0, 0, np.arange(3))
+print(sum(uniforms_of_many.stats.cache_hits.values()), uniforms_of_many.stats.cache_path)
 """
 
 
@@ -186,7 +186,7 @@ class Collecting(event.Listener):
 @pytest.mark.parametrize("is_enabled", [True, False])
 @pytest.mark.parametrize("argument", [np.arange(3), "not an array"])
 def test_garbage_is_not_collected_during_compilation_and_afterwards_as_before(argument, is_enabled):
-    listener, kernel = Collecting(), numba.njit(uniforms.py_func)
+    listener, kernel = Collecting(), numba.njit(uniforms_of_many.py_func)
     (gc.enable if is_enabled else gc.disable)()
     try:
         with event.install_listener("numba:compile", listener):

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from numba import njit
 from scipy import stats
 
-from treerank.numerics.random_keys import _stream_output, gumbel, stream, uniform
+from treerank.numerics.random_keys import _FEW, _stream_output, gumbel, stream, uniform, uniforms
 
 words = st.integers(0, 2**63 - 1)
 
@@ -73,3 +73,15 @@ def test_neighboring_keys_are_independent(lag):
     there = numbers[lag[0] :, lag[1] :].ravel()
     counts = np.histogram2d(here, there, bins=10, range=[[0, 1], [0, 1]])[0]
     assert stats.chisquare(counts.ravel()).pvalue > 0.001
+
+
+@given(seed=words, iteration=words, documents=st.lists(words, min_size=1, max_size=5))
+def test_few_numbers_are_those_of_their_keys(seed, iteration, documents):
+    found = uniforms(seed, iteration, np.array(documents))
+    assert found.tolist() == [uniform(seed, iteration, document) for document in documents]
+
+
+def test_many_numbers_are_those_of_their_keys():
+    documents = np.arange(_FEW + 1)
+    few = uniforms(5, 7, documents[:_FEW])
+    assert uniforms(5, 7, documents).tolist() == [*few, uniform(5, 7, _FEW)]

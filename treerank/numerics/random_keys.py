@@ -17,11 +17,11 @@ import math
 
 import numpy as np
 
-from treerank.numerics.compiling import register_jitable
+from treerank.numerics.compiling import njit, register_jitable
 
 _MASK = 0xFFFFFFFFFFFFFFFF
 _STEP = 0x9E3779B97F4A7C15  # an odd step reaches all 2^64 states; the golden ratio spreads them
-_CHUNK = 8192  # numbers that are computed at a time, in the fastest cache
+_FEW = 8192  # numbers that NumPy computes in less time than is worth a kernel
 
 
 @register_jitable
@@ -69,18 +69,22 @@ def uniforms(seed: int, iteration: int, documents: np.ndarray) -> np.ndarray:
     >>> uniforms(0, 0, np.array([1, 2, 1])).round(3)
     array([0.971, 0.278, 0.971])
     """
-    numbers, state = np.empty(len(documents)), np.uint64(stream(seed, iteration))
-    for begin in range(0, len(documents), _CHUNK):
-        bits = documents[begin : begin + _CHUNK].astype(np.uint64)
-        bits += np.uint64(1)
-        bits *= np.uint64(_STEP)
-        bits += state
-        for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
-            bits ^= bits >> np.uint64(shift)
-            bits *= np.uint64(factor)
-        bits ^= bits >> np.uint64(31)
-        bits >>= np.uint64(12)
-        numbers[begin : begin + _CHUNK] = (bits + 0.5) * 2.0**-52
+    if len(documents) > _FEW:
+        return np.asarray(uniforms_of_many(seed, iteration, documents))
+    bits = documents.astype(np.uint64)  # the steps of _stream_output and uniform_of
+    bits = (bits + np.uint64(1)) * np.uint64(_STEP) + np.uint64(stream(seed, iteration))
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        bits = (bits ^ (bits >> np.uint64(shift))) * np.uint64(factor)
+    bits = (bits ^ (bits >> np.uint64(31))) >> np.uint64(12)
+    return np.asarray((bits + 0.5) * 2.0**-52)
+
+
+@njit(nogil=True)
+def uniforms_of_many(seed: int, iteration: int, documents: np.ndarray) -> np.ndarray:
+    """Return :func:`uniforms` of many numbers: faster, but first it is compiled."""
+    numbers = np.empty(len(documents))
+    for i in range(len(documents)):
+        numbers[i] = uniform(seed, iteration, documents[i])
     return numbers
 
 
