@@ -64,3 +64,15 @@ def test_what_measures_a_ranker_takes_them_too():
     assert refresh(fitted, X, Y, QID, n_splits=2).metric == metric.name
     page = report(fitted, X, Y, QID).html
     assert f"{AveragePrecision(threshold=2)(Y, fitted.predict(X), QID):.4f}" in page
+
+
+def n_queries(y, scores, qid):
+    """Return the number of queries that a metric of the user's own is given."""
+    return float(len(set(np.asarray(qid).tolist())))
+
+
+def test_a_function_is_given_all_queries_at_once_unless_they_have_weights():
+    model = ranker(metric=n_queries).fit(X[TRAIN], Y[TRAIN], QID[TRAIN])
+    assert model.score(X[TEST], Y[TEST], QID[TEST]) == 10
+    weight = np.ones(TEST.sum())
+    assert model.score(X[TEST], Y[TEST], QID[TEST], sample_weight=weight) == 1

@@ -263,3 +263,13 @@ def test_sixteen_simple_documents_are_scored_on_loading_unless_they_are_long():
     for wrong in (lambda rows: rows[:, :1], lambda rows: np.where(rows[:, 0] == 1, np.inf, 0)):
         with pytest.raises(ValueError, match="scores of some simple documents are not finite"):
             _check_scores(Noting(3, wrong))
+
+
+@pytest.mark.parametrize(("name", "wrong"), [("sigma", -1.0), ("metric", "ndgc"), ("k", 0)])
+def test_settings_in_a_file_are_checked_as_a_fit_checks_them(name, wrong):
+    content = saved_values.saved(TreeDirectRanker("histogram", random_state=0).fit(*DATA))
+    classes = {"TreeDirectRanker": TreeDirectRanker, "HistogramTrees": HistogramTrees}
+    saved_values.restored(content, classes)
+    content["object"][1]["params"][name] = wrong
+    with pytest.raises(ValueError, match=f"{name} must"):
+        saved_values.restored(content, classes)

@@ -6,7 +6,13 @@ import pytest
 
 from treerank import HistogramTrees, TreeDirectRanker, load
 from treerank.clicks import ClickRelevance
+from treerank.documents.eval_set import EvalSet
+from treerank.documents.queries import QueryGroups
+from treerank.documents.rows import Rows
+from treerank.documents.training_set import training_set
+from treerank.objectives.pairs.rules import GivenPairs
 from treerank.rankers import ColumnRanker, NestedRanker
+from treerank.rankers.nested_ranker import _have_pairs, _reaching
 
 RNG = np.random.default_rng(0)
 QID = np.repeat(np.arange(40), 20)
@@ -165,3 +171,26 @@ def test_stages_learn_from_the_relevance_that_clicks_have_told():
     assert len(nested.rankers_) == 2
     assert [stage.clicks for stage in nested.rankers_] == [None, None]
     assert nested.propensities_.shape == (20,)
+
+
+def test_a_query_of_one_given_pair_teaches():
+    groups, no_labels = QueryGroups.from_qid([0, 0, 1, 1]), np.zeros(4)
+    pairs = GivenPairs.from_table([[0, 1]], groups)
+    data = training_set(Rows(np.zeros((4, 1))), no_labels, groups.codes, pairs=pairs)
+    assert _have_pairs(data).tolist() == [True, False]
+
+
+def test_stages_take_a_single_label_of_rows_in_memory():
+    nested = NestedRanker(TreeDirectRanker("histogram"), sizes=(5,))
+    assert TreeDirectRanker("histogram")._accepts.several_labels
+    assert (nested._accepts.batches, nested._accepts.several_labels) == (False, False)
+    with pytest.raises(ValueError, match="y must be a single label for NestedRanker"):
+        nested.fit(FRAME, {"a": Y, "b": Y}, QID)
+
+
+@pytest.mark.parametrize("held_out", [[0, 1], [0], []])
+def test_held_out_documents_of_a_stage_hold_a_pair(held_out):
+    X = np.array([[3.0], [2.0], [1.0]])
+    data = EvalSet(Rows(X), np.array([1.0, 0.0, 1.0]), QueryGroups.from_qid([0, 0, 0]))
+    reaching = _reaching(data, Plain(), {2: 2.0, 1: 3.0, 0: 4.0}[len(held_out)])
+    assert (reaching is not None) == (len(held_out) == 2)
