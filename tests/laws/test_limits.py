@@ -411,8 +411,8 @@ def test_a_chart_of_parts_has_ten_bars_and_one_of_all_others():
     assert "and at most 0; got 1" in refusal(parts.chart, pair=1)
     assert "margins must have a pair to be plotted; got none" in refusal(parts[:0].chart)
     assert "margins must have a column for each feature" in refusal(parts[:, :3].chart)
-    titles = [ExplainedMargins.of(np.array([[n]]), ["a"]).chart().title for n in (0.0, 2.0, -2.0)]
-    assert titles == ["equal: +0", "A above B: +2", "A below B: -2"]
+    titles = [ExplainedMargins.of(np.array([[n]]), ["a"]).chart().title for n in (0.0, 0.5, -0.5)]
+    assert titles == ["equal: +0", "A above B: +0.5", "A below B: -0.5"]
 
 
 def test_notebooks_show_ten_pairs_and_say_how_many_more_there_are():

@@ -392,3 +392,11 @@ def test_curves_in_a_file_rise_and_belong_to_labels(calibrated, name):
 def test_the_search_of_a_slope_doubles_until_the_loss_rises(zero, expected):
     scores = np.array([4.0, 5.0, 6.0])  # at most 1 from their mean
     assert calibration._too_steep(lambda slope: slope - zero, scores) == expected
+
+
+def test_scores_that_are_all_0_and_a_fit_without_folds_choose_what_is_simplest():
+    with pytest.warns(UserWarning, match="no better than chance"):
+        assert fit_calibration_slope([0.0, 0.0], [1, 0]) == 0
+    one_query = QueryGroups.from_qid(np.zeros(6))
+    scale = RelevanceScale.fitted(np.arange(6.0), np.array([0.0, 1, 0, 1, 1, 1]), one_query)
+    assert scale.is_line.tolist() == [True]
