@@ -14,6 +14,9 @@ from treerank import (
     get_metric,
     load,
 )
+from treerank.documents.rows import Rows
+from treerank.documents.training_set import training_set
+from treerank.feature_parts.registry import make_feature_part
 from treerank.feature_parts.trees.auto_sizes import auto_sizes
 from treerank.progress import listening
 from treerank.rankers.direct_ranker import objective_for_labels
@@ -100,9 +103,6 @@ def lead_by_hand(y):
 
 def ranker_data(y):
     """Return the rows of each query in the canonical order of a fit."""
-    from treerank.documents.rows import Rows
-    from treerank.documents.training_set import training_set
-
     data = training_set(Rows(X), y.astype(float), QID)
     return [data.rows[data.groups.codes == q] for q in range(data.groups.n_queries)]
 
@@ -248,3 +248,69 @@ def test_what_is_measured_has_a_seed_of_its_own(monkeypatch):
     of_fit = [seed for seed in seeds if seed]  # in each fold it is 0, whatever that of the fit is
     assert len(of_fit) == 1
     assert len(seeds) > 2
+
+
+def pairs_of_documents(n_queries):
+    """Return training data of so many queries of two documents."""
+    qid = np.repeat(np.arange(n_queries), 2)
+    X = np.random.default_rng(3).normal(size=(2 * n_queries, 1))
+    return training_set(Rows(X), np.tile([0.0, 1.0], n_queries), qid)
+
+
+@pytest.mark.parametrize(
+    ("n_queries", "n_trees", "n"), [(3100, 156, 1000), (3100, 100, 1000), (1200, 50, 300)]
+)
+def test_each_fold_fits_up_to_1000_queries_and_ranks_up_to_2000_others(
+    n_queries, n_trees, n, monkeypatch
+):
+    sizes = auto_sizes(2 * n_queries, n_queries, 1)._replace(n_estimators=n_trees)
+    monkeypatch.setattr(held_out_sizes, "auto_sizes", lambda *numbers, **factors: sizes)
+    data = pairs_of_documents(n_queries)
+    drawn = np.random.default_rng(0).permutation(np.arange(n_queries))
+    parts = [drawn[:n], drawn[n : 2 * n]]
+    others = [drawn[n:], np.append(drawn[:n], drawn[2 * n :])]
+    folds = list(held_out_sizes._folds(data, np.arange(n_queries)))
+    assert len(folds) == 2
+    for part, other, fold in zip(parts, others, folds, strict=True):
+        for queries, some in zip((part, other[:2000]), fold, strict=True):
+            mask = np.isin(np.arange(n_queries), queries)
+            expected = data.take_queries(mask)
+            assert some.groups.n_queries == len(queries)
+            np.testing.assert_array_equal(some.X[some.rows], expected.X[expected.rows])
+
+
+def test_trees_that_are_measured_have_the_rate_and_sizes_of_their_factors(monkeypatch):
+    data, fits = pairs_of_documents(600), []
+    sizes = auto_sizes(1200, 600, 1)
+    monkeypatch.setattr(
+        held_out_sizes, "fit_part", lambda trees, documents, objective: fits.append(trees)
+    )
+    outputs = np.column_stack([np.arange(1200.0), np.zeros(1200)])
+    monkeypatch.setattr(held_out_sizes, "outputs_of", lambda trees, documents: outputs)
+    loss = lambda scores: (float(scores.sum()), None, None)  # noqa: E731
+    fold = held_out_sizes.Fold(data, data, None, loss, get_metric("ndcg@10"))
+    part, factors = LightGBMTrees(), held_out_sizes.Factors
+    for chosen in (held_out_sizes.RULE, held_out_sizes.SMALLER, factors(1.0, 1e-9)):
+        values, total = fold.measured(part, chosen)
+        assert (len(values), total) == (600, outputs.sum())
+    smaller = auto_sizes(1200, 600, 1, leaves=0.4, travel=0.5)
+    rounds = [max(1, round(s.n_estimators * s.learning_rate / 0.3)) for s in (sizes, smaller)]
+    params = [trees.get_params() for trees in fits]
+    assert [p["n_estimators"] for p in params] == [*rounds, 1]
+    leaves = [sizes.num_leaves, smaller.num_leaves, sizes.num_leaves]
+    assert [p["num_leaves"] for p in params] == leaves
+    assert {p["learning_rate"] for p in params} == {0.3}
+    assert {p["random_state"] for p in params} == {0}
+    assert (held_out_sizes.RULE, factors()) == ((1.0, 1.0), (1.0, 1.0))
+
+
+def test_sizes_are_chosen_for_trees_of_lightgbm_all_of_which_are_auto():
+    data = pairs_of_documents(10)
+    found = {
+        "lightgbm": held_out_sizes._may_choose(LightGBMTrees(), data),
+        "histogram": held_out_sizes._may_choose(HistogramTrees(), data),
+        "xgboost": held_out_sizes._may_choose(XGBoostTrees(), data),
+        "linear": held_out_sizes._may_choose(make_feature_part("linear"), data),
+        "leaves": held_out_sizes._may_choose(LightGBMTrees(num_leaves=31), data),
+    }
+    assert [name for name, chosen in found.items() if chosen] == ["lightgbm"]
