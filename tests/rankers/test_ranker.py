@@ -3,6 +3,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+import pandas as pd
 import pytest
 from example_rankers import PARTS, Column, fitted_rankers, ranking_data, some_ranker
 from sklearn.base import (
@@ -11,12 +12,18 @@ from sklearn.base import (
     TransformerMixin,
     clone,
 )
+from sklearn.exceptions import NotFittedError
 from sklearn.utils import get_tags
 
 from treerank import TreeDirectRanker
 from treerank.documents.reading import Accepts
+from treerank.documents.rows import Rows
+from treerank.documents.training_set import training_set
 from treerank.parameters import Seed
+from treerank.rankers import ColumnRanker
+from treerank.rankers.click_training import check_saved_propensities, relevance_of_clicks
 from treerank.rankers.ranker import Ranker
+from treerank.rankers.scoring import scores_of
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 X, y, qid = DATA = ranking_data()
@@ -184,3 +191,159 @@ def test_a_ranker_reads_dense_rows_of_one_label_unless_it_says_more():
     assert Accepts() == Accepts(
         sparse=False, batches=False, several_labels=False, clicks=True, categories=True, labels=True
     )
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda ranker, path: ranker.predict(X),
+        lambda ranker, path: ranker.score(X, y, qid),
+        lambda ranker, path: ranker.explain(X[:1], X[1:2]),
+        lambda ranker, path: ranker.compare(X[:1], X[1:2]),
+        lambda ranker, path: ranker.calibrate(X, y, qid),
+        lambda ranker, path: ranker.predict_relevance(X),
+        lambda ranker, path: ranker.threshold_for(0.5),
+        lambda ranker, path: ranker.components(),
+        lambda ranker, path: ranker.forest(),
+        lambda ranker, path: ranker.scorer(),
+        lambda ranker, path: ranker.get_state(),
+        lambda ranker, path: ranker.save(path),
+    ],
+)
+@pytest.mark.parametrize("kind", ["histogram", "column"])
+def test_what_is_asked_of_a_ranker_before_its_fit_is_refused(kind, call, tmp_path):
+    ranker = ColumnRanker(0) if kind == "column" else TreeDirectRanker(kind)
+    with pytest.raises(NotFittedError, match="is not fitted yet"):
+        call(ranker, tmp_path / "model")
+    assert not (tmp_path / "model").exists()
+
+
+def test_a_direct_ranker_transforms_and_has_importances_after_its_fit_alone():
+    ranker = TreeDirectRanker("histogram")
+    with pytest.raises(NotFittedError, match="is not fitted yet"):
+        ranker.transform(X)
+    with pytest.raises(NotFittedError, match="is not fitted yet"):
+        _ = ranker.feature_importances_
+
+
+def test_queries_and_positions_are_routed_by_default():
+    requests = TreeDirectRanker().get_metadata_routing()
+    assert requests.fit.requests["qid"] is requests.fit.requests["position"] is True
+    assert requests.score.requests["qid"] is True
+
+
+@pytest.mark.parametrize(
+    ("ranker", "of_fit", "message"),
+    [
+        (TreeDirectRanker(), {"eval_metric": "map"}, "eval_set must be given where eval_metric is"),
+        (ColumnRanker(0), {"position": qid * 0 + 1}, "position must be None for ColumnRanker"),
+        (
+            TreeDirectRanker(),
+            {"position": qid * 0 + 1, "y": {"a": y, "b": y}},
+            r"y must be a single column if position is given; got \['a', 'b'\]",
+        ),
+        (
+            TreeDirectRanker(),
+            {"position": qid * 0 + 1, "given_pairs": [[0, 1]]},
+            "given_pairs must be None if position is given",
+        ),
+        (TreeDirectRanker(label_weights={"a": 1}), {}, "label_weights must be None for a single"),
+        (
+            TreeDirectRanker(label_weights={"c": 1}),
+            {"y": {"a": y, "b": y}},
+            "label_weights must .*'c'",
+        ),
+        (Constant(), {"y": {"a": y, "b": y}}, "y must be a single label for Constant"),
+        (TreeDirectRanker(), {"y": {"a": y, "b": y}, "given_pairs": [[0, 1]]}, "given_pairs must"),
+        (TreeDirectRanker(sigma=-1.0), {}, "sigma must be"),
+    ],
+)
+def test_arguments_of_a_fit_that_contradict_each_other_are_refused(ranker, of_fit, message):
+    Constant.seeds.clear()
+    with pytest.raises(ValueError, match=message):
+        clone(ranker).fit(**{"X": X, "y": y, "qid": qid} | of_fit)
+    assert Constant.seeds == []
+
+
+class Numbers(Constant):
+    _accepts = Accepts(categories=False)
+
+
+def test_categories_are_refused_where_their_codes_would_be_numbers():
+    frame = pd.DataFrame({"size": [1.0, 2.0], "color": ["red", "blue"]})
+    with pytest.raises(ValueError, match=r"X must have no categories for Numbers.*column 'color'"):
+        Numbers().fit(frame, [0, 1])
+    assert Constant().fit(frame[["color"]], [0, 1]).predict(frame[["color"]]).tolist() == [1, 0]
+
+
+@pytest.mark.parametrize("ranker", [Constant(), ColumnRanker("a")])
+def test_labels_in_another_order_than_the_documents_are_refused(ranker):
+    frame = pd.DataFrame({"a": [1.0, 2.0, 3.0]}, index=[0, 1, 2])
+    labels = pd.Series([0, 1, 0], index=[1, 0, 2])
+    with pytest.raises(ValueError, match="order"):
+        ranker.fit(frame, labels)
+    ranker.fit(frame, labels.sort_index())
+
+
+def test_no_documents_have_no_scores_and_scores_are_finite():
+    ranker = Constant().fit([[1.0], [2.0]], [0, 1])
+    assert scores_of(ranker, np.empty((0, 1))).shape == (0,)
+    with pytest.raises(ValueError, match="X must be of a size that gives finite scores"):
+        ranker.predict([[np.nan]])
+    assert Ranker._resumes is False
+    for method in (Ranker()._learn, Ranker()._scores):
+        with pytest.raises(NotImplementedError):
+            method(*[None] * (3 if method.__name__ == "_learn" else 1))
+
+
+def test_thresholds_and_probabilities_are_of_label_1_and_precision_of_four_fifths():
+    scores = np.random.default_rng(0).normal(size=400)
+    labels = np.digitize(scores + np.random.default_rng(1).normal(size=400), [0.0, 1.0])
+    rows, query = scores[:, None], np.repeat(np.arange(40), 10)
+    ranker = Constant().fit(rows[:20], labels[:20], query[:20])
+    ranker.calibrate(rows[20:], labels[20:], query[20:])
+    np.testing.assert_array_equal(ranker.predict_relevance(rows), ranker.predict_relevance(rows, 1))
+    assert ranker.threshold_for() == ranker.threshold_for(0.8, 1.0)
+    assert ranker.threshold_for() != ranker.threshold_for(0.7, 1.0)
+    assert ranker.top_k(rows, query * 0).tolist() == np.argsort(-scores)[:10].tolist()
+
+
+def test_zero_is_a_propensity_and_other_kinds_of_values_are_none():
+    for good in (None, np.array([1.0, 0.0, np.nan])):
+        check_saved_propensities("p", good, {})
+    wrong = ([1.0], np.ones(2, dtype=np.float32), np.ones((1, 2)), np.array([1.0, np.inf]))
+    for bad in (*wrong, np.array([1.0, -0.5])):
+        with pytest.raises(ValueError, match="p must be numbers of at least 0"):
+            check_saved_propensities("p", bad, {})
+    with pytest.raises(ValueError, match="clicks must be None or a ClickRelevance; got 3"):
+        TreeDirectRanker(clicks=3).fit(X, y, qid)
+
+
+class Fixed:
+    """Stands for an estimator of relevance that has no seed."""
+
+    random_state = None
+
+    def get_params(self, deep=True):
+        return {}
+
+    def set_params(self, **params):
+        self.seed = params["random_state"]
+        return self
+
+    def fit_counts(self, counts, documents):
+        Fixed.fitted, self.propensities_ = (self.seed, counts, documents), np.ones(1)
+
+    def training_data(self):
+        return np.array([[1.0], [2.0]]), np.array([0.0, 1.0]), np.array([0, 0])
+
+
+def test_relevance_is_estimated_from_clicks_with_the_seed_of_the_fit():
+    one, clicked = training_set(Rows(X[:4]), np.zeros(4), None, position=np.arange(1, 5)), y[:4] * 0
+    with pytest.raises(ValueError, match="y must"):
+        relevance_of_clicks(one, Fixed(), 3)
+    clicked[1] = 1
+    data = training_set(Rows(X[:4]), clicked.astype(float), None, position=np.arange(1, 5))
+    found, propensities = relevance_of_clicks(data, Fixed(), 3)
+    assert Fixed.fitted[0] == 3
+    assert (found.y.tolist(), propensities.tolist()) == ([0.0, 1.0], [1.0])
