@@ -9,9 +9,13 @@ import pytest
 from scipy.sparse import csr_matrix
 
 from treerank import NDCG, TreeDirectRanker, compare, export, load, read_runs, report
+from treerank.documents.columns import Columns
+from treerank.documents.reading import Accepts
+from treerank.documents.rows import Rows
 from treerank.exports import formats_for
 from treerank.exports.exporting import refuse_format
-from treerank.rankers import ColumnRanker
+from treerank.rankers import ColumnRanker, ForestRanker
+from treerank.rankers.column_ranker import score_below
 
 RNG = np.random.default_rng(0)
 FRAME = pd.DataFrame(
@@ -200,3 +204,51 @@ def test_explanations_are_exact():
     explained = ranker.explain(FRAME[:7], FRAME[7:14])
     margins = ranker.predict(FRAME[:7]) - ranker.predict(FRAME[7:14])
     np.testing.assert_allclose(np.asarray(explained)[:, 0], margins, rtol=1e-12)
+
+
+def test_the_score_of_missing_values_of_no_and_of_equal_values():
+    assert score_below(np.array([np.nan])) == score_below(np.array([])) == -1
+    assert score_below(np.array([5.0, 5.0])) == 4
+
+
+@pytest.mark.parametrize("column", [-1, 2])
+def test_columns_are_counted_from_0(column):
+    X = np.array([[1.0, 5.0], [2.0, 4.0]])
+    for good, expected in ((0, [1, 2]), (1, [5, 4])):
+        assert ColumnRanker(good).fit(X, [0, 1]).predict(X).tolist() == expected
+    with pytest.raises(ValueError, match=rf"column must be .*; got {column}\."):
+        ColumnRanker(column).fit(X, [0, 1])
+    state = ColumnRanker(1).fit(X, [0, 1]).get_state()
+    state["learned"]["column_index_"] = column
+    with pytest.raises(ValueError, match="column_index_ must be"):
+        ColumnRanker(0).set_state(state)
+    state["learned"]["column_index_"] = 0
+    assert ColumnRanker(0).set_state(state).predict(X).tolist() == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("column", "n_features", "expected"),
+    [("b", 3, 1), ("z", 3, 0), (2, 3, 2), (3, 3, 0), (0, 1, 0)],
+)
+@pytest.mark.parametrize("smaller_is_better", [False, True])
+def test_what_is_expected_of_a_fit_is_the_column_or_the_first(
+    column, n_features, expected, smaller_is_better
+):
+    columns = Columns({}, names=tuple("abc"[:n_features]))
+    ranker = ColumnRanker(column, smaller_is_better=smaller_is_better)
+    components = ranker._expected_components(Rows(np.zeros((0, n_features)), columns=columns))
+    coef = np.zeros(n_features)
+    coef[expected] = -1 if smaller_is_better else 1
+    X = np.array([[3.0, -4.0, 0.0], [np.nan] * 3])[:, :n_features]
+    scores = components.scores(X)
+    assert scores.tolist() == [float(coef @ X[0]), -1.0]
+    coded = Rows(np.zeros((0, 2)), columns=Columns({1: ["x"]}, names=("a", "b")))
+    with pytest.raises(ValueError, match="column must hold numbers; 'b' holds categories"):
+        ColumnRanker("b")._expected_components(coded)
+
+
+def test_it_reads_sparse_rows_and_several_labels_and_learns_from_none():
+    expected = Accepts(sparse=True, several_labels=True, clicks=False, labels=False)
+    assert ColumnRanker(0)._accepts == expected
+    assert ForestRanker._accepts == Accepts(sparse=True, clicks=False)
+    assert (ForestRanker.calibration_slope_, ForestRanker.head_.weight.tolist()) == (1, [1])

@@ -3,7 +3,7 @@ import pytest
 from example_rankers import Column, ranking_data
 from own_objective import HalfSquare
 
-from treerank import TreeDirectRanker, make_objective
+from treerank import HistogramTrees, TreeDirectRanker, make_objective
 from treerank.documents import QueryGroups
 from treerank.feature_parts import MLP, Ensemble, LinearModel, Stages
 from treerank.rankers.direct_ranker import DirectRanker, objective_for_labels
@@ -112,3 +112,31 @@ def test_settings_that_a_ranker_does_not_name_are_those_of_the_paper():
 
     for name in ("head_alpha", "warm_start", "tau"):
         assert getattr(OwnRanker(), name) == getattr(TreeDirectRanker(), name)
+
+
+def test_settings_of_a_part_are_checked_before_it_is_copied():
+    endless = (number for number in range(3))  # which cannot be copied
+    part = HistogramTrees(n_estimators=endless)
+    with pytest.raises((TypeError, ValueError), match="n_estimators must"):
+        TreeDirectRanker(part).fit(X, Y, QID)
+
+
+def test_the_objective_of_wrong_settings_is_refused():
+    with pytest.raises(ValueError, match="sigma must"):
+        objective_for_labels(TreeDirectRanker(sigma=-1.0), Y, QID)
+
+
+class WithoutValidation(FirstFeature):
+    """A feature part whose fit takes documents and an objective alone."""
+
+    def fit(self, X, objective):
+        return super().fit(X, objective)
+
+
+def test_a_part_that_takes_no_validation_has_no_eval_set():
+    held_out = (X + 1, Y, QID + 1000)
+    with pytest.raises(ValueError, match=r"eval_set must be None for feature_part=.*validation"):
+        TreeDirectRanker(WithoutValidation()).fit(X, Y, QID, eval_set=held_out)
+    TreeDirectRanker(WithoutValidation()).fit(X, Y, QID)
+    fitted = TreeDirectRanker(HistogramTrees(2)).fit(X, Y, QID, eval_set=held_out)
+    assert fitted.evals_result_["validation"]

@@ -13,10 +13,11 @@ from sklearn.base import clone
 
 from treerank import NDCG, HistogramTrees, TreeDirectRanker, get_metric, load
 from treerank.baselines import RankSVM
+from treerank.files.archive import write_archive
 from treerank.objectives import ApproxNDCG, Pairs
 from treerank.rankers import saved_values
 from treerank.rankers.head import AntisymmetricHead
-from treerank.rankers.model_file import _check_scores
+from treerank.rankers.model_file import _check_scores, columns_in, save
 
 
 class Chosen(Column):
@@ -273,3 +274,26 @@ def test_settings_in_a_file_are_checked_as_a_fit_checks_them(name, wrong):
     content["object"][1]["params"][name] = wrong
     with pytest.raises(ValueError, match=f"{name} must"):
         saved_values.restored(content, classes)
+
+
+def test_columns_are_saved_by_all_roles_and_others_are_refused(tmp_path):
+    path, fitted = tmp_path / "m", RankSVM().fit(*DATA)
+    roles = dict.fromkeys(["label", "query", "document", "days_since"], "a")
+    save(fitted, path, roles)
+    assert columns_in(path) == roles
+    save(fitted, path)
+    assert columns_in(path) == {}
+    for wrong in ({"price": "a"}, {"label": 3}, {"price": 3}):
+        save(fitted, path, wrong)
+        with pytest.raises(ValueError, match="columns must be texts by their role"):
+            columns_in(path)
+
+
+def test_a_model_is_an_estimator_that_ranks(tmp_path):
+    write_archive(tmp_path / "pairs", saved_values.saved(Pairs()))
+    with pytest.raises(ValueError, match="a model must be an estimator; got 'settings'"):
+        load(tmp_path / "pairs")
+    part = TreeDirectRanker("histogram").fit(*DATA).feature_part_
+    write_archive(tmp_path / "part", saved_values.saved(part))
+    with pytest.raises(ValueError, match="The class must be one of"):
+        load(tmp_path / "part")

@@ -1,12 +1,18 @@
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from treerank import HistogramTrees, TreeDirectRanker, make_web_search
 from treerank.baselines import LambdaMART, RankSVM
 from treerank.documents.training_queries import overlap_with_training
-from treerank.rankers import ForestRanker, refresh
+from treerank.feature_parts.refit import RefitTrees
+from treerank.rankers import ForestRanker, refresh, refreshing
+from treerank.rankers.refreshing import _unfitted
+from treerank.statistics.resampled import Interval
 
 X, Y, QID = make_web_search(160, documents_per_query=10, n_features=10, random_state=0)
 OLD, LATER = QID < 60, QID >= 60
@@ -165,3 +171,33 @@ def test_folds_are_drawn_by_the_seed_and_a_candidate_starts_anew(ranker):
     gains = [found.differences["new"].estimate for found in (first, same, other)]
     assert gains[0] == gains[1] != gains[2]
     assert first.candidate.warm_start is False
+
+
+def test_new_trees_are_a_hundred_small_steps_on_top_of_the_old(ranker):
+    old, new = _unfitted(ranker, "trees").feature_part.parts
+    assert (old.learning_rate, new.n_estimators, new.learning_rate) == (0.0, 100, 0.01)
+    leaves = _unfitted(ranker, "leaves")
+    assert isinstance(leaves.feature_part, RefitTrees)
+    assert leaves.get_params()["random_state"] == 0
+    started = clone(ranker).set_params(warm_start=True).fit(*rows(OLD))
+    assert _unfitted(started, "leaves").warm_start is False
+
+
+def test_five_folds_of_seed_0_have_intervals_of_95_percent(ranker):
+    given = {"n_splits": 5, "level": 0.95, "random_state": 0}
+    found, expected = refresh(ranker, *rows(LATER)), refresh(ranker, *rows(LATER), **given)
+    assert found.differences == expected.differences
+    np.testing.assert_array_equal(found.candidate.predict(X), expected.candidate.predict(X))
+
+
+@pytest.mark.parametrize(("gain", "is_accepted"), [(0.0, True), (-0.001, False), (0.001, True)])
+def test_a_candidate_must_gain_nothing_and_lose_nothing(ranker, gain, is_accepted, monkeypatch):
+    new, old = Interval(gain, -0.1, 0.1, 0.95), Interval(-0.1, -0.2, 0.0, 0.95)
+    for of_old, accepted in ((old, is_accepted), (replace(old, high=-0.001), False)):
+        found_intervals = iter([new, of_old])
+        monkeypatch.setattr(
+            refreshing, "mean_interval", lambda gaps, level, it=found_intervals: next(it)
+        )
+        found = refresh(ranker, *rows(LATER), old=rows(OLD))
+        assert found.accepted == accepted
+        assert found.ranker is (found.candidate if accepted else ranker)

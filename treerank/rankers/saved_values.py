@@ -191,7 +191,7 @@ def _write_random_state(value: np.random.RandomState, fitted: bool) -> dict[str,
 def _read_random_state(content: Any, classes: Classes) -> np.random.RandomState:
     check_state(content, _RANDOM_STATE)
     inner = {name: content[name] for name in ("key", "pos")}
-    random_state = np.random.RandomState(0)
+    random_state = np.random.RandomState()
     random_state.set_state({"bit_generator": "MT19937", "state": inner} | content)
     return random_state
 
@@ -200,12 +200,12 @@ def _named(table: Mapping[str, Any]) -> Kind:
     """Return the kind of the objects in ``table``, all of one class; files hold their names."""
     (kind,) = set(map(type, table.values()))
 
-    def name_of(value: Any, fitted: bool = False) -> str | None:
+    def name_of(value: Any) -> str | None:
         return next((name for name, named in table.items() if named == value), None)
 
     return Kind(
         lambda value: isinstance(value, kind) and name_of(value) is not None,
-        name_of,
+        lambda value, fitted: name_of(value),
         lambda name, classes: table[name],
     )
 
