@@ -186,7 +186,7 @@ def section() -> Section:
     answer = (
         f"On the folds of MQ2008, `RankNetStar` reaches an NDCG@10 of {short(star)} ± "
         f"{short(error)}; the DirectRanker paper reports {short(FOLDS['RankNet*'][0])}. "
-        "As in that paper, most rankers are within one standard error of each other. If the test "
+        "As in the paper, most rankers are within one standard error of each other. If the test "
         "sets are drawn by document instead of by query, LambdaMART is the best ranker in this "
         f"experiment ({short(documents['ndcg@10']['LambdaMART'][0])}). In the "
         "DirectRanker paper, LambdaMART has only 5 or 10 trees, and is far behind "
