@@ -142,8 +142,8 @@ def remembered_text(kept):
         f"This takes {most['bytes a query']:.0f} bytes per query in memory. With "
         f"{few['remembered queries']:,} queries, a model file of 20 small trees grows from "
         f"{few['file without kB']:.0f} to {few['file kB']:.0f} kB. With "
-        f"{most['remembered queries']:,} queries, it grows by {grown:.2f} MB. If there are more "
-        "queries than that, a random sample of this size is kept."
+        f"{most['remembered queries']:,} queries, the file grows by {grown:.2f} MB. If there are "
+        "more queries than that, a random sample of this size is kept."
     )
 
 
