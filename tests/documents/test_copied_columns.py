@@ -67,3 +67,20 @@ def test_a_text_that_is_the_query_in_most_rows_is_no_copy():
         TreeDirectRanker(HistogramTrees(1)).fit(X.assign(user=users), Y, users)
     with warnings.catch_warnings(action="error"):
         TreeDirectRanker(HistogramTrees(1)).fit(X.assign(user=almost), Y, users)
+
+
+@pytest.mark.parametrize(("n_judged", "is_warned"), [(999, False), (1000, True)])
+def test_a_thousand_judged_rows_are_equal_by_no_chance(n_judged, is_warned):
+    y = np.where(np.arange(2000) < n_judged, Y, np.nan)
+    ranker = TreeDirectRanker("linear").fit(np.c_[X, Y[::-1]], Y, QID)
+    with warnings.catch_warnings(record=True, action="always") as caught:
+        warn_of_copied_columns(ranker, np.c_[X, Y], {"y": y})
+    assert bool(caught) == is_warned
+
+
+@pytest.mark.parametrize(("n_rows", "is_warned"), [(999, False), (1000, True)])
+def test_fewer_than_a_thousand_rows_may_be_equal_by_chance(n_rows, is_warned):
+    ranker = TreeDirectRanker("linear").fit(X, Y, QID)
+    with warnings.catch_warnings(record=True, action="always") as caught:
+        warn_of_copied_columns(ranker, np.c_[Y, Y][:n_rows], {"y": Y[:n_rows]})
+    assert len(caught) == 2 * is_warned

@@ -181,7 +181,7 @@ def test_queries_of_one_time_stay_together():
         RankingData(X, Y, QID).split(test=0.2, by_time=np.zeros(len(Y)))
 
 
-@pytest.mark.parametrize("size", [0, 1.0, 0.0, -0.2, np.nan, True, "0.2", 0.01, 40, 41, -1])
+@pytest.mark.parametrize("size", [0, 1.0, 1.5, 0.0, -0.2, np.nan, True, "0.2", 0.01, 40, 41, -1])
 @pytest.mark.parametrize("name", ["valid", "test"])
 def test_sizes_that_are_none_are_refused_by_name(name, size):
     with pytest.raises(ValueError, match=rf"^{name} must"):
