@@ -274,6 +274,7 @@ def test_wrong_clusters_are_refused_before_any_fit(table):
             r"cv must be at most the number of clusters .* 4, .* got 5 folds. Write cv=4, or",
         ),
         (4, False, r"cv must be at most the number of clusters .* 4, .* got 5 folds. Write cv=4"),
+        (2, True, r"number of clusters with a judged query, 2, .* got 5 folds. Write cv=2, or"),
         (1, False, r"number of clusters with a judged query, 1, .* got 5 folds. Pass more data"),
     ],
 )
@@ -283,3 +284,14 @@ def test_more_folds_than_clusters_are_answered_by_the_clusters(table, n_users, i
         some = pd.concat([some, table[table.user == "user 9"].assign(bought=np.nan)])
     with pytest.raises(ValueError, match=words):
         compare(rankers(), (some, "bought", QUERY), clusters="user")
+
+
+@pytest.mark.parametrize("is_judged", [True, False])
+def test_as_many_folds_as_clusters_are_allowed(table, is_judged):
+    some = table[table.user.isin(["user 0", "user 1", "user 2"])]
+    if not is_judged:
+        some = pd.concat([some, table[table.user == "user 9"].assign(bought=np.nan)])
+    comparison = compare(rankers(), (some, "bought", QUERY), clusters="user", cv=3)
+    assert len(comparison.splits) == 3
+    with pytest.raises(ValueError, match=r"at most the number of clusters .* 3, .* got 4 folds"):
+        compare(rankers(), (some, "bought", QUERY), clusters="user", cv=4)

@@ -3,6 +3,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from lightgbm import LGBMRanker, LGBMRegressor
+from scipy.sparse import csr_matrix
 from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -12,7 +13,7 @@ from treerank import LightGBMTrees, TreeDirectRanker, compare
 from treerank.documents.columns import taken_rows
 from treerank.documents.ranking_data import RankingData
 from treerank.evaluation import Split
-from treerank.evaluation.engine_rankers import ENGINE_RANKERS, EngineRanker
+from treerank.evaluation.engine_rankers import ENGINE_RANKERS, EngineRanker, engine_ranker
 from treerank.evaluation.fits import fit_and_predict
 from treerank.evaluation.fitted_rankers import is_fitted
 from treerank.evaluation.pipelines import adapted, takes_eval_set
@@ -250,3 +251,35 @@ def test_pipelines_of_any_length_are_what_their_last_step_is(n_steps):
     assert compare({"a": clone(trees)}, data, cv=2, metrics=["map"]).failures == ()
     with pytest.raises(ValueError, match="y must be a single label for 'a', LGBMRanker"):
         compare({"a": piped.pipeline}, data, cv=2)
+
+
+@pytest.mark.parametrize("name", ENGINE_RANKERS)
+def test_engines_by_name_print_and_write_nothing(name, capfd, tmp_path, monkeypatch):
+    if name == "CatBoostRanker":
+        pytest.importorskip("catboost")
+    monkeypatch.chdir(tmp_path)
+    EngineRanker(engine_ranker(name)).fit(FRAME[:60], Y[:60], QID[:60])
+    assert capfd.readouterr() == ("", "")
+    assert [*tmp_path.iterdir()] == []
+
+
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names")
+def test_categories_of_lightgbm_are_those_of_the_frame():
+    order = np.argsort(QID, kind="stable")
+    group = np.unique(QID, return_counts=True)[1]
+    codes = COLORED["color"].map({"blue": 0, "green": 1, "red": 2})
+    matrix = np.column_stack([FRAME, codes])
+    settings = {"n_estimators": 5, "min_child_samples": 5, "min_data_per_group": 1, "cat_smooth": 1}
+    ranker = LGBMRanker(verbosity=-1, n_jobs=1, **settings)
+    found = EngineRanker(ranker).fit(COLORED, Y, QID).predict(COLORED)
+    alone = clone(ranker).fit(matrix[order], Y[order], group=group, categorical_feature=[3])
+    np.testing.assert_array_equal(found, alone.predict(matrix))
+    numbers = clone(ranker).fit(matrix[order], Y[order], group=group)
+    assert (found != numbers.predict(matrix)).any()
+
+
+def test_engines_take_sparse_matrices_and_lists():
+    expected = EngineRanker(RANKERS["lightgbm"]()).fit(FRAME.to_numpy(), Y, QID)
+    for X in (csr_matrix(FRAME.to_numpy()), FRAME.to_numpy().tolist()):
+        found = EngineRanker(RANKERS["lightgbm"]()).fit(X, Y, QID)
+        np.testing.assert_array_equal(found.predict(X), expected.predict(FRAME.to_numpy()))

@@ -260,6 +260,7 @@ def test_test_queries_that_a_ranker_was_fitted_to_are_warned_of():
     said = [str(warning.message) for warning in caught]
     assert len(said) == 2
     assert "rankers['trees'] was fitted to 15 of the 15 test queries, so its values are" in said[0]
+    assert said[0].endswith("has seen, or pass clone(ranker) of sklearn.base to fit it anew.")
     assert "rankers['piped'] was fitted to 5 of the 15 test queries" in said[1]
     text = str(comparison.summary())
     assert "trees was fitted to 15 of the test queries: its values are too high." in text

@@ -34,9 +34,10 @@ from treerank.documents.columns import taken_rows
 from treerank.documents.ranking_data import RankingData
 from treerank.documents.training_queries import QueryOverlap
 from treerank.evaluation import Split
+from treerank.evaluation.data_splits import make_splits
 from treerank.evaluation.fits import check_scores
 from treerank.evaluation.running import _check, _seeded
-from treerank.metrics import AveragePrecision
+from treerank.metrics import AveragePrecision, Recall
 from treerank.progress import listening
 from treerank.rankers import ColumnRanker, NestedRanker
 from treerank.rankers.ranker import Ranker
@@ -221,6 +222,12 @@ def test_folders_and_folds_bring_their_splits(tmp_path):
     from_folder = compare(lines(), tmp_path)
     from_folds = compare(lines(), list(load_folds(tmp_path)))
     assert from_folder.splits == ("Fold1", "Fold2")
+    FITS.clear()
+    hidden = (tmp_path / "Fold2" / "test.txt").rename(tmp_path / "hidden")
+    with pytest.raises(FileNotFoundError, match="Fold2"):
+        compare(lines(), tmp_path)
+    assert FITS == []
+    hidden.rename(tmp_path / "Fold2" / "test.txt")
     np.testing.assert_array_equal(from_folder.by_query("map"), from_folds.by_query("map"))
     assert from_folder.test_to_train == 1.0
 
@@ -357,6 +364,11 @@ def searched(**grid):
         ({"rankers": {"a": Weigher}}, TypeError, "rankers must be objects by name; got 'a'"),
         (of_trees(tau="x"), ValueError, r"rankers\['a'\]: tau must be"),
         (of_trees(feature_part="tres"), ValueError, r"rankers\['a'\]: feature_part must have"),
+        (
+            {"rankers": {"a": NestedRanker(TreeDirectRanker(sigma=0))}},
+            ValueError,
+            r"rankers\['a'\]: sigma must be a finite number above 0",
+        ),
         ({"grid": {"a": {"wieght": [1.0]}}}, ValueError, "Invalid parameter 'wieght'"),
         (searched(metric=["x"]), ValueError, r"rankers\['a'\]: metric must be one of .*; got 'x'"),
         (searched(feature_part__num_leaves=[7, 0]), ValueError, r"\['a'\]: num_leaves must"),
@@ -617,3 +629,55 @@ def test_processes_are_one_or_more_or_one_for_each_core(n_jobs, is_allowed):
 def test_a_ranker_without_labels_has_seen_no_test_query():
     comparison = compare({"a": ColumnRanker(0), "b": ColumnRanker(1)}, DATA)
     assert comparison.seen("a") == QueryOverlap(0, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("ids", "has_ids"),
+    [
+        (["a", "b", "b"], True),
+        ([1, 2, 2], True),
+        ([1, 2.5, 2.5], True),
+        (["a", 7, 7], False),
+        ([("a", 1), ("b", 2), ("b", 2)], True),
+        ([("a", 1), (2, "b"), (2, "b")], False),
+    ],
+)
+def test_ids_of_one_type_are_kept(ids, has_ids):
+    data = np.arange(6.0).reshape(3, 2), [1, 0, 1], ids
+    (split,) = make_splits(data, None, 0, only_test=True, human_labels=None, clusters=None)
+    assert split.has_ids is has_ids
+    assert (sorted(set(split.split().test.qid.tolist())) == sorted(set(ids))) if has_ids else True
+
+
+@pytest.mark.parametrize(
+    ("train", "test", "has_ids"),
+    [
+        (["a", "a", "b"], ["c", "c", "d"], True),
+        ([1, 1, 2], [2.5, 2.5, 3.5], True),
+        ([1, 1, 2], ["c", "c", "d"], False),
+        (["a", "a", "b"], [1.0, 1.0, 2.0], False),
+        ([("a", 1)] * 3, [("b", 2)] * 3, True),
+        ([("a", 1)] * 3, [(7, 2)] * 3, False),
+        (["a", 7, 7], ["c", "c", "d"], False),
+    ],
+)
+def test_ids_of_all_sets_of_a_split_are_of_one_type(train, test, has_ids):
+    features = np.arange(6.0).reshape(3, 2)
+    sets = [RankingData(features, np.array([1.0, 0.0, 1.0]), ids) for ids in (train, test)]
+    (split,) = make_splits(
+        [Split("one", *sets)], None, 0, only_test=False, human_labels=None, clusters=None
+    )
+    assert split.has_ids is has_ids
+    found = split.split()
+    same = np.array(found.train.qid.tolist() == found.test.qid.tolist())
+    assert not same.any()
+
+
+def test_a_metric_that_looks_queries_up_needs_their_ids():
+    names = np.array([f"q{number}" for number in qid])
+    recall = Recall(3, n_relevant=dict.fromkeys(np.unique(names).tolist(), 6))
+    comparison = compare(lines(), (X, y, names), cv=2, metrics=recall)
+    assert np.isfinite(comparison.by_query(recall)).any()
+    mixed = [number if number % 2 else f"q{number}" for number in qid.tolist()]
+    with pytest.raises(TypeError, match="qid must be all text, all numbers or all tuples for"):
+        compare(lines(), (X, y, mixed), cv=2, metrics=recall)

@@ -16,7 +16,7 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from treerank import NDCG
 from treerank.evaluation import compare, store
-from treerank.evaluation.store import Store, describe
+from treerank.evaluation.store import Store, describe, key_of
 
 pytestmark = pytest.mark.slow
 
@@ -303,3 +303,34 @@ def test_stored_files_run_no_code(tmp_path):
     again = compare({"first": Weigher()}, DATA, cv=2, store=folder).by_query("map")
     np.testing.assert_array_equal(again, expected)
     assert not trap.exists()
+
+
+def test_the_key_of_a_fit_is_that_of_its_settings_in_any_order():
+    one = {"ranker": {"rate": 0.5, "trees": 3}, "data": "a"}
+    other = {"data": "a", "ranker": {"trees": 3, "rate": 0.5}}
+    assert key_of(one) == key_of(other) != key_of(one | {"data": "b"})
+
+
+def made(value, by):
+    return Made(value, by)
+
+
+def remade(value, by):
+    return Made(value, by)
+
+
+class Made:
+    """An object that says by which function it is made."""
+
+    def __init__(self, value, by):
+        self.value, self.by = value, by
+
+    def __reduce__(self):
+        return self.by, (self.value, None)
+
+
+def test_objects_that_are_made_by_other_functions_are_described_apart():
+    assert describe(Made(1, made)) == describe(Made(1, made))
+    assert describe(Made(1, made)) != describe(Made(1, remade))
+    assert describe(Made(1, made)) != describe(Made(2, made))
+    assert "by" not in describe(Power(1))

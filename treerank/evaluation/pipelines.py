@@ -48,7 +48,7 @@ def stops(ranker: Any) -> bool:
     Rankers of this package do, unless all their ``early_stopping_rounds`` are None.
     """
     if not isinstance(ranker, Ranker):
-        return bool(getattr(ranker, "stops_", False))
+        return bool(ranker.stops_)
     patience = [
         value
         for name, value in ranker.get_params().items()
