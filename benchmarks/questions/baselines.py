@@ -98,12 +98,13 @@ def section(rows):
         parts.append(
             f"On {d} ({n_queries} test queries), NDCG@10 is significantly lower for "
             f"{number_of(v['high'] < 0 for v in own)} of the {len(own)} rankers and significantly "
-            f"higher for {number_of(v['low'] > 0 for v in own)}; the best of them is `{best}`."
+            f"higher for {number_of(v['low'] > 0 for v in own)}; the best of the rankers is "
+            f"`{best}`."
         )
     answer = " ".join(
         [
-            f"The rankers from the literature were compared with `{PEER}()`, all with default "
-            "settings except for SortNet, which had fewer rounds of training.",
+            f"The rankers from the literature were compared with `{PEER}()`. All rankers have "
+            "default settings, except that SortNet was trained for fewer rounds.",
             *parts,
         ]
     )
@@ -122,10 +123,10 @@ def section(rows):
     head = ["ranker", *(x for d in sets for x in (d, f"{d}, standard error"))]
     chart = intervals(answer, groups, f"lead over {PEER}() in NDCG@10, with its 95 % interval")
     notes = (
-        "All rankers have one seed. None was tuned on a validation part, so the table does not say "
-        "how well a method can rank. SortNet is limited to 5 rounds of sorting and training, since "
-        "each round has more pairs to train on and takes longer; its default is 20. It is measured "
-        "on the lists that its comparator sorts."
+        "All rankers use the same seed. No ranker was tuned on a validation part, so the table "
+        "does not show how well a method can rank at its best. SortNet is limited to 5 rounds of "
+        "sorting and training instead of its default of 20, because each round has more pairs to "
+        "train on and takes longer. SortNet is measured on the lists that its comparator sorts."
     )
     return Section(
         answer,
