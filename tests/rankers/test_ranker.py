@@ -23,7 +23,7 @@ from treerank.parameters import Seed
 from treerank.rankers import ColumnRanker
 from treerank.rankers.click_training import check_saved_propensities, relevance_of_clicks
 from treerank.rankers.ranker import Ranker
-from treerank.rankers.scoring import scores_of
+from treerank.rankers.scoring import _joined_labels, scores_of
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 X, y, qid = DATA = ranking_data()
@@ -347,3 +347,13 @@ def test_relevance_is_estimated_from_clicks_with_the_seed_of_the_fit():
     found, propensities = relevance_of_clicks(data, Fixed(), 3)
     assert Fixed.fitted[0] == 3
     assert (found.y.tolist(), propensities.tolist()) == ([0.0, 1.0], [1.0])
+
+
+@pytest.mark.parametrize("n_batches", [1, 2])
+def test_labels_of_batches_are_joined_by_name(n_batches):
+    several = _joined_labels([{"a": [1.0], "b": [2.0]}] * n_batches)
+    assert {name: values.tolist() for name, values in several.items()} == {
+        "a": [1.0] * n_batches,
+        "b": [2.0] * n_batches,
+    }
+    assert _joined_labels([np.array([1.0])] * n_batches).tolist() == [1.0] * n_batches
