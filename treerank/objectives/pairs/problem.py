@@ -16,7 +16,14 @@ from treerank.objectives.judgments import Judgments
 from treerank.objectives.pairs.label_order import LabelOrder, Weights, place_scores
 from treerank.objectives.pairs.losses import PairLoss
 from treerank.objectives.pairs.position_values import VALUES
-from treerank.objectives.pairs.ranking import RankRule, Ranks, add_noise, sort_queries, value_kernel
+from treerank.objectives.pairs.ranking import (
+    RankRule,
+    Ranks,
+    add_noise,
+    chance_kernel,
+    sort_queries,
+    value_kernel,
+)
 from treerank.objectives.pairs.rules import GivenPairs, Pairs
 from treerank.objectives.pairs.settings import PairSettings
 from treerank.objectives.pairs.weights import NORMALIZATIONS, PairWeight
@@ -204,8 +211,12 @@ class PairProblem:
         calls.append((sort_queries, keys, labels.indptr, order, falling))
         gain = (self.weights_single if single else self.weights).gain
         two_sided = self.weight.two_sided and fill is not None
-        kernel = value_kernel(fill or VALUES["none"], truncated, two_sided, single)
+        kernel = value_kernel(fill or VALUES["none"], two_sided, single)
         calls.append((kernel, labels.indptr, falling, gain, rule, ranks, near))
+        if truncated:
+            chances = ranks.inside, ranks.inside_tie
+            kernel = chance_kernel(single)
+            calls.append((kernel, labels.indptr, order, falling, rule.top, *chances))
         return x, ranks, calls
 
 

@@ -153,17 +153,13 @@ def chance_in_top(
 
 
 @functools.cache
-def value_kernel(
-    fill: Callable[..., Any], truncated: bool, two_sided: bool, single: bool
-) -> Callable[..., Any]:
-    """Return the kernel that fills in the ranks of queries sorted by score.
+def value_kernel(fill: Callable[..., Any], two_sided: bool, single: bool) -> Callable[..., Any]:
+    """Return the kernel that fills in the ranks of queries sorted by score, but for the chances.
 
     Parameters
     ----------
     fill : callable
         Function of :mod:`~treerank.objectives.pairs.position_values` for one query.
-    truncated : bool
-        Whether to fill in ``inside`` and ``inside_tie``; otherwise they are not changed.
     two_sided : bool
         Whether to fill in ``block``, and clear ``below``.
     single : bool
@@ -171,7 +167,7 @@ def value_kernel(
     """
     options = {"nogil": True, "error_model": "numpy", "fastmath": FASTMATH if single else False}
 
-    @kernel_for(fill, truncated, two_sided, single, **options)
+    @kernel_for(fill, two_sided, single, **options)
     def value_queries(first, last, indptr, falling, gain, rule, ranks, near, working):
         for q in range(first, last):
             # `near` is `ranks.near`: the compiler drops what is stored at a single slot of a
@@ -185,9 +181,6 @@ def value_kernel(
             within = ranks.within[a:b]
             _clear(above, within, below, two_sided)
             fill(order, sorted_scores, rule.discount, gain[a:b], above, below, within, working)
-            if truncated:
-                inside = ranks.inside[a:b]
-                chance_in_top(order, sorted_scores, rule.top, inside, ranks.inside_tie[a:b])
             if two_sided:
                 _number_blocks(order, sorted_scores, ranks.block[a:b])
             near[q] = _count_near(sorted_scores, rule.reach)
@@ -197,6 +190,23 @@ def value_kernel(
         value_queries(first, last, indptr, *arguments, np.empty((3, longest)))
 
     return with_memory
+
+
+@functools.cache
+def chance_kernel(single: bool) -> Callable[..., Any]:
+    """Return the kernel that calls :func:`chance_in_top` for queries sorted by score.
+
+    ``single`` is as in :func:`value_kernel`.
+    """
+    options = {"nogil": True, "error_model": "numpy", "fastmath": FASTMATH if single else False}
+
+    @kernel_for(single, **options)
+    def chances_of_queries(first, last, indptr, order, falling, top, inside, inside_tie):
+        for q in range(first, last):
+            a, b = indptr[q], indptr[q + 1]
+            chance_in_top(order[a:b], falling[a:b], top, inside[a:b], inside_tie[a:b])
+
+    return chances_of_queries
 
 
 @register_jitable(inline="always")
