@@ -19,7 +19,7 @@ from worker_fits import assert_equal_fits, model_of
 from treerank import HistogramTrees, TreeDirectRanker, XGBoostTrees, checkpointing
 from treerank.baselines import RankSVM
 from treerank.clicks import ClickRelevance
-from treerank.distributed import fit, predict
+from treerank.distributed import dask_frames, fit, predict
 from treerank.distributed.collective import start_tracker
 from treerank.distributed.columns import FrameColumns
 from treerank.distributed.dask_frames import _fit_here
@@ -92,6 +92,13 @@ def test_any_partitions_give_the_model_of_one_machine(client, sizes):
     ranker = TreeDirectRanker(HistogramTrees(5, precision="int16", subsample=0.7), random_state=3)
     fitted = fit(ranker, partitions(frame, sizes), "label", "query")
     assert_equal_fits(fitted, fit_alone(ranker, frame))
+
+
+def test_the_client_is_woken_by_tasks_that_end(client, monkeypatch):
+    monkeypatch.setattr(dask_frames, "_PULSE", 120)  # of the client alone
+    began = time.monotonic()
+    fit(RANKER, dd.from_pandas(FRAME, npartitions=2))
+    assert time.monotonic() - began < 100
 
 
 def test_trees_of_xgboost_with_a_worker_without_rows(client):

@@ -3,6 +3,7 @@
 import os
 import re
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -31,6 +32,7 @@ from treerank.documents.eval_set import EvalSet
 from treerank.documents.queries import QueryGroups
 from treerank.documents.rows import Rows
 from treerank.documents.training_set import global_indices_of
+from treerank.feature_parts.histogram import binning
 from treerank.feature_parts.trees import bin_sample
 from treerank.files.checkpoint import Checkpoint, checkpointing
 from treerank.metrics import NDCG, AveragePrecision, ExpectedReciprocalRank
@@ -213,6 +215,42 @@ def test_every_worker_gets_the_bin_sample_of_one(monkeypatch):
 
     for values in in_collective(3, sample):
         np.testing.assert_array_equal(values, alone)
+
+
+@pytest.mark.parametrize("n_features", [1, 2, 3, 11])  # fewer than workers, and more
+def test_every_worker_has_all_bins_though_it_finds_those_of_some_features(n_features, monkeypatch):
+    values = np.column_stack([X, np.round(3 * X), X[:, :1] > 9])[:, -n_features:]
+    categorical = [0] if n_features == 11 else []
+    alone = binning.find_bins(Rows(values), categorical=categorical)
+    parts, n_counted = shards(QID, 3, np.random.default_rng(0)), []
+    count = binning._count_distinct
+
+    def counting(*arguments):
+        n_counted.append(1)
+        return count(*arguments)
+
+    monkeypatch.setattr(binning, "_count_distinct", counting)
+
+    def bins_of(workers):
+        rows = parts[workers.rank]
+        documents = Rows(values[rows], global_indices=rows, workers=workers)
+        return binning.find_bins(documents, categorical=categorical)
+
+    for bins in in_collective(3, bins_of):
+        for ours, expected in zip(bins, alone, strict=True):
+            np.testing.assert_array_equal(ours, expected)
+    assert len(n_counted) == n_features  # each by one worker
+
+
+def test_shares_of_workers_follow_each_other_and_make_up_the_whole():
+    for n in range(8):
+        shares = [
+            Rows(X, workers=SimpleNamespace(rank=rank, world_size=3)).share_of(n)
+            for rank in range(3)
+        ]
+        assert [i for first, last in shares for i in range(first, last)] == [*range(n)]
+        assert max(last - first for first, last in shares) == -(-n // 3)
+    assert Rows(X).share_of(5) == (0, 5)
 
 
 def test_a_fit_goes_on_from_a_checkpoint_that_all_workers_reach(tmp_path):
