@@ -122,8 +122,9 @@ def test_settings_of_a_part_are_checked_before_it_is_copied():
 
 
 def test_the_objective_of_wrong_settings_is_refused():
-    with pytest.raises(ValueError, match="sigma must"):
-        objective_for_labels(TreeDirectRanker(sigma=-1.0), Y, QID)
+    for name in ("sigma", "head_alpha"):  # the objective itself has no head
+        with pytest.raises(ValueError, match=f"{name} must"):
+            objective_for_labels(TreeDirectRanker(**{name: -1.0}), Y, QID)
 
 
 class WithoutValidation(FirstFeature):
