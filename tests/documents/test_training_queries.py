@@ -451,3 +451,12 @@ def test_an_eval_set_of_which_more_than_half_is_in_training_is_warned_of(n_copie
     assert [str(warning.message)[:22] for warning in caught] == (
         [f"{n_copies} of 6 queries of the "[:22]] if is_warned else []
     )
+
+
+def test_a_query_without_judged_documents_has_no_first():
+    rows, groups = np.arange(1, 6, dtype=np.uint64), QueryGroups.from_qid([0, 0, 1, 1, 1])
+    ids = np.array([7, 8], dtype=np.uint64)
+    judged = np.array([False, True, False, False, False])
+    assert TrainingQueries.of(ids, rows, groups).first.tolist() == [1, 3]
+    queries = TrainingQueries.of(ids, rows, groups, judged)
+    assert (queries.first.tolist(), queries.sizes.tolist()) == ([2, 0], [1, 0])

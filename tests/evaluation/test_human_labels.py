@@ -432,3 +432,25 @@ def test_without_judged_documents_a_metric_is_defined_for_no_query():
     queries = np.array([1, 1, 2, 2, 3, 3])
     assert _defined_queries(get_metric("map"), labels, queries).tolist() == [2]
     assert _defined_queries(get_metric("map"), labels[:2], queries[:2]).tolist() == []
+
+
+def test_too_few_labels_are_refused_beside_scores():
+    few = np.where(np.isin(QID, JUDGED[:19]), Y, np.nan)
+    with pytest.raises(ValueError, match=r"human_labels .* at least 20 queries.*got 19"):
+        compare_scores(SCORES, LLM, QID, human_labels=few)
+
+
+def test_a_test_by_name_is_refused_with_human_labels():
+    comparison = compare_scores(SCORES, LLM, QID, human_labels=HUMAN, metrics="map")
+    for ask in (comparison.test, comparison.difference):
+        assert ask("map", "bm25", "age")
+        with pytest.raises(ValueError, match="test must be None"):
+            ask("map", "bm25", "age", test="randomization")
+
+
+def test_errors_of_several_splits_are_given_the_models():
+    rankers = {"a": ColumnRanker(0), "b": ColumnRanker(1)}
+    whole = str(compare(rankers, (X, LLM, QID), human_labels=HUMAN).summary())
+    assert "± is their standard error." in " ".join(whole.split())
+    several = str(compare(rankers, (X, LLM, QID), human_labels=HUMAN, cv=2).summary())
+    assert "± is their standard error, given the models." in " ".join(several.split())

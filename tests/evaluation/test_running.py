@@ -407,6 +407,11 @@ def searched(**grid):
         ({"data": [], "cv": None}, ValueError, "data and cv must give at least one split"),
         ({"data": [5], "cv": None}, TypeError, r"data must be \(X, y, qid\), a path, or hold spl"),
         ({"data": "."}, ValueError, "cv must be None for data in folds; got 2"),
+        (
+            {"data": [Split("1", RankingData(*DATA), RankingData(*DATA))]},
+            ValueError,
+            "cv must be None for data in folds; got 2",
+        ),
         ({"cv": [(np.arange(5), np.arange(5, 9))]}, ValueError, "cv must keep queries whole; .* 0"),
     ],
 )
@@ -636,6 +641,7 @@ def test_a_ranker_without_labels_has_seen_no_test_query():
     [
         (["a", "b", "b"], True),
         ([1, 2, 2], True),
+        (np.array([1, 2, 2]), True),
         ([1, 2.5, 2.5], True),
         (["a", 7, 7], False),
         ([("a", 1), ("b", 2), ("b", 2)], True),
@@ -681,3 +687,35 @@ def test_a_metric_that_looks_queries_up_needs_their_ids():
     mixed = [number if number % 2 else f"q{number}" for number in qid.tolist()]
     with pytest.raises(TypeError, match="qid must be all text, all numbers or all tuples for"):
         compare(lines(), (X, y, mixed), cv=2, metrics=recall)
+
+
+def test_a_number_of_folds_for_the_search_keeps_queries_whole():
+    FITS.clear()
+    compare({"a": Weigher()}, DATA, cv=2, grid={"a": {"weight": [1.0, 2.0]}}, inner_cv=4)
+    sizes = [n_rows for _, _, n_rows, _ in FITS]
+    assert len(sizes) == 2 * (2 * 4 + 1)
+    assert {size % 6 for size in sizes} == {0}
+
+
+class Noting:
+    """A splitter that notes the labels that it is given."""
+
+    def split(self, X, y=None, groups=None):
+        self.y = y
+        yield np.flatnonzero(groups < 20), np.flatnonzero(groups >= 20)
+
+
+def test_a_splitter_sees_the_first_of_several_labels():
+    for labels in (y, {"a": y, "b": 2 - y}):
+        noting = Noting()
+        data = X, labels, qid
+        compare({"a": TreeDirectRanker("linear")}, data, cv=noting, metrics=["map"])
+        np.testing.assert_array_equal(noting.y, y)
+
+
+def test_folds_count_queries_with_a_single_judged_document():
+    labels = np.where(np.arange(12) % 2, np.nan, np.arange(12) // 2 % 2.0)
+    labels[6:] = np.nan
+    data = np.arange(12.0)[:, None] / 7, labels, np.arange(12) // 2
+    with pytest.raises(ValueError, match="at most the number of judged queries, 3; got 4"):
+        compare({"a": ColumnRanker(0)}, data, cv=4)

@@ -439,3 +439,11 @@ def test_two_fitted_rankers_are_tested_over_queries_and_others_over_splits():
     comparison = outcomes_of({"a": FITTED, "b": FITTED, "c": {}, "d": {}}, 3)
     for pair in itertools.combinations("abcd", 2):
         assert comparison._is_over_splits(None, *pair) is (pair != ("a", "b"))
+
+
+def test_a_table_in_markdown_has_a_rule_of_as_many_columns():
+    comparison = compare(lines(), DATA, cv=2, metrics=["map", "ndcg@3"])
+    table = [line for line in comparison.summary().to_markdown().splitlines() if line[:1] == "|"]
+    assert {line.count("|") for line in table} == {5}
+    assert table[0].startswith("| ranker | map |")
+    assert table[1] == "| --- | ---: | ---: | ---: |"

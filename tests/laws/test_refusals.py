@@ -253,6 +253,7 @@ def test_nothing_is_returned_where_there_is_nothing():
     assert nothing.taking(np.zeros(0, dtype=int), QueryGroups.from_qid([])) is nothing
     value, gradient, hessian = nothing(np.zeros(0))
     assert (value, len(gradient), len(hessian)) == (0.0, 0, 0)
+    assert (nothing.n_queries, nothing.groups.n_documents) == (0, 0)
     assert Objective.with_loss(OBJECTIVE, "listnet") is None
     assert OBJECTIVE.name == "logistic"
     assert Objective.name.fget(OBJECTIVE) == "PairwiseObjective"
@@ -476,7 +477,14 @@ class OfAnotherPackage:
 
 @pytest.mark.parametrize(
     ("attributes", "expected"),
-    [({"coef_": 1}, True), ({"_coef_": 1}, False), ({"coef": 1}, False), ({}, False)],
+    [
+        ({"coef_": 1}, True),
+        ({"a_": 1}, True),
+        ({"b__": 1}, True),
+        ({"_coef_": 1}, False),
+        ({"coef": 1}, False),
+        ({}, False),
+    ],
 )
 def test_a_fitted_attribute_ends_in_an_underscore_and_does_not_begin_with_one(attributes, expected):
     assert is_fitted(OfAnotherPackage(**attributes)) is expected

@@ -10,6 +10,7 @@ from numba import njit
 from treerank import TreeDirectRanker
 from treerank.documents.queries import QueryGroups
 from treerank.objectives import PairLoss, PairSettings, make_objective
+from treerank.objectives.base import as_objective
 from treerank.objectives.factory import get_loss
 from treerank.objectives.pairs.losses import PAIR_LOSSES, logistic
 from treerank.objectives.sums import FromStart
@@ -272,3 +273,15 @@ def test_an_objective_of_two_outputs_whose_gradient_is_negated_is_warned_of():
         make_objective(Y, QID, loss=ByTwoOutputs(-1.0))
     with warnings.catch_warnings(action="error"):
         make_objective(Y, QID, loss=ByTwoOutputs(1.0))
+
+
+def test_whether_two_outputs_have_anything_to_learn_is_asked_at_zeros_of_both():
+    groups = QueryGroups.from_qid(QID)
+    assert not as_objective(ByTwoOutputs(1.0, groups)).has_anything_to_learn()
+
+
+@pytest.mark.parametrize("weight", [1.0, 0.3])
+def test_equal_queries_count_the_same_whatever_their_documents_weigh(weight):
+    settings = {"query_normalization": "equal", "sample_weight": np.full(4, weight)}
+    objective = make_objective([1, 0, 1, 0], QID, **settings)
+    np.testing.assert_allclose(objective(np.zeros(4))[1], [-1, 1, -1, 1])
