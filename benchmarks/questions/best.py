@@ -64,9 +64,9 @@ def passages(rows):
     text = (
         f"`TreeDirectRanker.best()` has a higher NDCG@10 than the default on "
         f"{sum(v['lead'] > 0 for v in public)} of {len(public)} public data sets; the difference "
-        f"is significant on {number_of(v['low'] > 0 for v in public)} of them. Fitting "
-        f"`best()` takes {times_text(rows)} as much processor time as fitting the default "
-        "([evidence](../evidence.md))."
+        f"is significant on {number_of(v['low'] > 0 for v in public)} of them. In our "
+        f"measurements, fitting `best()` takes {times_text(rows)} as much processor time as "
+        "fitting the default ([evidence](../evidence.md))."
     )
     return {"cost": text, "gains": gains_table(rows)}
 

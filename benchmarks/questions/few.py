@@ -192,8 +192,8 @@ def passages(rows):
 
     default = (
         f"On {len(PUBLIC)} public data sets with {FEW[0]} to {FEW[-1]} judged queries, the default "
-        f"gains on average {gain_of(DEFAULT)} over trees with a single loss. A fit takes "
-        f"{times_of(DEFAULT)} as a fit of those trees. The default was also compared with "
+        f"gains on average {gain_of(DEFAULT)} over trees with a single loss. Fitting the default "
+        f"takes {times_of(DEFAULT)} as fitting those trees. The default was also compared with "
         f"the linear model and with `LGBMRanker()`, in {len(cells)} "
         "combinations of a data set and a number of queries. The "
         f"default is significantly worse than the linear model in {behind(LINEAR)} of them, and "
@@ -203,8 +203,8 @@ def passages(rows):
         "([evidence](../evidence.md))."
     )
     linear = (
-        f"With the linear model, the gain over trees with a single loss is {gain_of(BLEND)}. "
-        f"A fit takes {times_of(BLEND)} as a fit of those trees."
+        f"With the linear model, the gain over trees with a single loss is {gain_of(BLEND)} on "
+        f"the same data sets. Fitting this ensemble takes {times_of(BLEND)} as fitting those trees."
     )
     return {"default": default, "linear": linear}
 

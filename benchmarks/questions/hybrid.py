@@ -281,8 +281,9 @@ def leads_sentence(found):
         f"of judged queries. Trees and a linear model are significantly better in {ahead} of these "
         f"{len(leads)} comparisons, and significantly worse in {behind or 'none'}. Search engines "
         "can apply a linear model on min-max scores; the NDCG@10 of such a model is "
-        f"{short(min(engine))} to {short(max(engine))} lower. Adding the columns of reciprocal "
-        f"ranks changes NDCG@10 by at most {short(more)}."
+        f"{short(min(engine))} to {short(max(engine))} lower than that of trees and a linear "
+        "model. If trees and a linear model also get the columns of reciprocal ranks, their "
+        f"NDCG@10 changes by at most {short(more)}."
     )
 
 

@@ -389,7 +389,8 @@ def passages(rows):
     )
     each = "; ".join(f"{name}: {signed(mean_of_sets(leads, [name]))}" for name in names)
     text = (
-        "With 1,000 to 30,000 queries, choosing the sizes on held-out queries changes NDCG@10 by "
+        "In our measurements with 1,000 to 30,000 queries, choosing the sizes on held-out queries "
+        "changes NDCG@10 by "
         f"{signed(mean_of_sets(leads, names))} on average ({each}). A fit takes "
         f"{min(times.values()):.1f} to {max(times.values()):.1f} times as much processor time as "
         "without this choice ([evidence](../evidence.md))."

@@ -139,11 +139,12 @@ def remembered_text(kept):
     few, most = kept[0], kept[-1]
     grown = (most["file kB"] - most["file without kB"]) / 1e3
     return (
-        f"This takes {most['bytes a query']:.0f} bytes per query in memory. With "
+        f"These values take {most['bytes a query']:.0f} bytes per query in memory. With "
         f"{few['remembered queries']:,} queries, a model file of 20 small trees grows from "
         f"{few['file without kB']:.0f} to {few['file kB']:.0f} kB. With "
         f"{most['remembered queries']:,} queries, the file grows by {grown:.2f} MB. If there are "
-        "more queries than that, a random sample of this size is kept."
+        "more queries than that, only a random sample of "
+        f"{most['remembered queries']:,} queries is remembered."
     )
 
 
