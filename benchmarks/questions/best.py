@@ -139,10 +139,10 @@ def section(rows):
         for name in sets
     ]
     notes = (
-        "The members of `best()`, their weights and the fits that were dropped later were all "
-        "chosen on the training and validation parts of these data sets, before the test parts "
-        "were read. Other programs were running during the measurements; their effect on "
-        "processor times is smaller than on elapsed times."
+        "The members of `best()` and their weights, and which fits to remove from an earlier "
+        "version of it, were all decided on the training and validation parts of these data sets, "
+        "before the test parts were read. Other programs were running during the measurements; "
+        "their effect on processor times is smaller than on elapsed times."
     )
     return Section(
         answer,

@@ -255,9 +255,9 @@ def section(rows):
     answer = (
         f"With 25 to 100 judged queries, `{DEFAULT}` adds up the scores of two sets of trees. The "
         "first set is fitted to pairs of documents. The second set has half the weight, and is "
-        f"fitted to the labels by squared error. `{TREES}` consists of the first set alone. Both "
-        f"rankers were compared in {len(over)} cells, which are combinations of a data set and a "
-        f"number of judged queries. `{DEFAULT}` ranks better in "
+        f"fitted to the labels by squared error. `{TREES}` consists of the first set alone. The "
+        f"two rankers were compared in {len(over)} cells, each of which is a combination of a data "
+        f"set and a number of judged queries. `{DEFAULT}` ranks better in "
         f"{sum(v['lead'] > 0 for v in over.values())} of these cells (significantly in "
         f"{sum(v['low'] > 0 for v in over.values())} of them), and significantly worse "
         f"in {number_of(v['high'] < 0 for v in over.values())}."
@@ -266,8 +266,8 @@ def section(rows):
         lead, low, high = summary["public", (DEFAULT, TREES)]
         answer += (
             f" On public data sets, the average lead of `{DEFAULT}` is {signed(lead)} (95 % "
-            f"interval: {signed(low)} to {signed(high)}). With a linear model as a third part, the "
-            f"average lead is {signed(summary['public', (BLEND, TREES)][0])}."
+            f"interval: {signed(low)} to {signed(high)}). With a linear model as a third "
+            f"component, the average lead is {signed(summary['public', (BLEND, TREES)][0])}."
         )
     means = values_by(rows, "data", "queries", "ranker")
     names = [*map(_code, RANKERS)]
@@ -298,11 +298,12 @@ def section(rows):
     ]
     draws_of_blend = sorted({v["draws"] for (_, _, r), v in means.items() if r == BLEND})
     notes = (
-        "The training queries of a cell are drawn several times; the table of NDCG@10 gives the "
-        "number of draws. The ranker with a linear model has "
-        f"{' or '.join(map(str, draws_of_blend))} draws per cell. "
-        "The parts of these rankers and the weights of the parts were chosen on the "
-        "training and validation parts, and fixed before the test parts were read. In data sets "
+        "The training queries of a cell are drawn at random several times; the table of NDCG@10 "
+        "gives the number of draws. For the default with a linear model added, the training "
+        f"queries were drawn {' or '.join(map(str, draws_of_blend))} times, depending on the cell. "
+        "The components of these rankers and the weights of the components were chosen on the "
+        "training and validation parts of the data sets, and fixed before the test parts were "
+        "read. In data sets "
         "with five folds, however, the validation queries of one fold are test queries of another. "
         "The linear model was left out of the default after the test parts had been read, because "
         "few export formats for search engines support trees and a linear model together. "

@@ -259,7 +259,7 @@ def section(rows):
     answer = "The tables show the times of fits, and their ratios."
     if parts:
         answer = " ".join(
-            ["All of these fits build trees of the same size on two threads.", *parts]
+            ["All fits compared here build trees of the same size on two threads.", *parts]
         )
     # The page on trees has the table of phases.
     shown = [row for row in rows if "phases" not in row["conditions"]]

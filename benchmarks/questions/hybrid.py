@@ -313,10 +313,10 @@ def section(rows):
     ahead, behind = sum(v["low"] > 0 for v in leads), sum(v["high"] < 0 for v in leads)
     answer = (
         "Trees and a linear model on raw and min-max scores were compared with "
-        f"{len(others)} other methods, in four scenarios and with 20 to 1,000 judged queries. "
-        f"Trees and a linear model are significantly better in {ahead} of these {len(leads)} "
-        f"comparisons, and significantly worse in {behind or 'none'}. One scenario uses real "
-        "retrievers; in the other three, some retrievers are simulated."
+        f"{len(others)} other methods by NDCG@10, in four scenarios and with 20 to 1,000 judged "
+        f"queries. Trees and a linear model are significantly better in {ahead} of these "
+        f"{len(leads)} comparisons, and significantly worse in {behind or 'none'}. One scenario "
+        "uses real retrievers; in the other three, some retrievers are simulated."
     )
     shown = [BLEND, SINGLE, GRID, "linear model, min-max", "trees, raw and min-max"]
     series = {

@@ -301,7 +301,8 @@ def section(rows):
         answer = (
             "With 1,000 to 30,000 training queries, the default chooses the sizes of its trees on "
             "held-out training queries. On average, the NDCG@10 of the default is "
-            f"{ndcg(-lost)} below that of the best cell in a grid of sizes ({each}). If the sizes "
+            f"{ndcg(-lost)} below that of the best cell in a grid of sizes ({each}). A cell is a "
+            "combination of a number of leaves and a number of trees. If the sizes "
             "are computed from the numbers of documents, queries and features alone, NDCG@10 is "
             f"{ndcg(-alone)} below that of the best cell. This comparison favors the best cell, "
             "which is chosen on the same queries on which it is measured. If the best cell is "
@@ -312,10 +313,11 @@ def section(rows):
     if left_out:
         together = max(mean_of_sets(gains[c], names) for c in CONSTANTS)
         answer += (
-            " The rule that computes sizes from these numbers has four constants. If these "
-            "constants are chosen on the other data sets, NDCG@10 is "
+            " The rule that computes sizes from these numbers has four constants. If, for "
+            "each data set, these constants are chosen on the other data sets only, NDCG@10 is "
             f"{ndcg(-mean_of_sets(left_out, names))} below that of the best cell. If the constants "
-            f"are chosen on all of the data sets, NDCG@10 is {ndcg(-together)} below."
+            f"are chosen on all of the data sets, NDCG@10 is {ndcg(-together)} below that of the "
+            "best cell."
         )
     groups = {
         f"{name}, {n:,} queries": {

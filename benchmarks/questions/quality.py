@@ -129,8 +129,8 @@ def section(rows):
     notes = (
         "Folds 0 to 2 of MSRD are used for training, and folds 3 and 4 for testing. The rule "
         "that chooses the default hyperparameters was developed on the training and validation "
-        "parts of these data sets. For MSRD, however, samples from all folds were used, so MSRD is "
-        "not an independent test of the rule."
+        "parts of these data sets. For MSRD, however, queries were drawn from "
+        "all folds, so MSRD is not an independent test of the rule."
     )
     if stopped:
         notes += (

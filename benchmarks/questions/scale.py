@@ -168,8 +168,9 @@ def section(rows):
     answer = "The peak memory of a fit has not been measured yet."
     if parts:
         answer = (
-            "All of these fits read an array of 1,000,000 documents with 136 features; the peak "
-            f"memory of a fit includes this array. {' '.join(parts)}"
+            "All fits compared here read an array of 1,000,000 documents with 136 features; the "
+            "peak memory of a fit includes this array. The following ratios are those with float64 "
+            f"features. {' '.join(parts)}"
         )
     tables = [("Peak memory", table(["fit", "features", "GB"], body))] if body else []
     charts = [intervals(answer, groups, "peak of resident memory, GB")] if body else []

@@ -9,12 +9,12 @@ v of the second, the leaf adds
 :math:`\frac{u!\,(v-1)!}{(u+v)!}` of it from each of the v features. A single traversal of the nodes
 that a coalition can reach computes both sums for all features.
 
-A traversal explains 64 pairs at once. A mask of 64 bits has one bit for each pair: whether its
-document goes left at a split, whether the pair can still reach a node, and whether only a takes the
-step to it.
+A traversal explains 64 pairs at once. Masks of 64 bits, with one bit for each pair, say whether
+document a, or document b, goes left at a split, whether the pair can still reach a node, and
+whether only one of the two documents takes the step to the node.
 
 The contributions for (b, a) are the negatives of those for (a, b), bit for bit: every traversal
-goes left first, whichever document does so.
+visits the left child of a node first, whichever document goes left.
 """
 
 from functools import cache

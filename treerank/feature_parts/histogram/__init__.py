@@ -7,7 +7,7 @@ A fit finds the bins once (``binning``); then ``boost`` adds one tree after anot
 
 1. ``packing`` rounds the gradient and hessian of each document to multiples of a step, and packs
    them into one or two integers that can simply be added. Their sums are exact, so trees depend
-   neither on threads nor on workers.
+   neither on the number of threads nor on the number of workers.
 2. ``histogram`` sums the packed gradients of a leaf's documents by bin, for eight features at a
    time.
 3. ``splitter`` finds the best split of each feature in a histogram, or the best set of categories.
@@ -32,10 +32,10 @@ nodes, best splits          a tree       ``grower``; ``splitter`` writes best sp
 values of leaves            a tree       ``leaves``
 ==========================  ===========  ===================================================
 
-Random numbers are used only for rows, features, rounding and projections of several outputs; see
-``sampling``. A tree grows in one kernel, which each thread calls once: the thread that finishes the
-last task of a step begins the next step, without Python. Workers exchange their sums in Python, and
-Ctrl-C takes effect between trees. Other kernels make one pass over a range of rows or leaves, which
-threads share. Each kernel takes at most six arguments and is compiled once; the kernel that grows
-trees is compiled a second time if the bins are in a file.
+Random numbers are used only to sample rows and features, to round gradients and hessians, and to
+project several outputs; see ``sampling``. A tree grows in one kernel, which each thread calls once:
+the thread that finishes the last task of a step begins the next step, without Python. Workers
+exchange their sums in Python, and Ctrl-C takes effect between trees. Other kernels make one pass
+over a range of rows or leaves, which threads share. Each kernel takes at most six arguments and is
+compiled once; the kernel that grows trees is compiled a second time if the bins are in a file.
 """

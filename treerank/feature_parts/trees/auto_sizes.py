@@ -85,8 +85,8 @@ def auto_sizes(
     Parameters
     ----------
     n_documents : int
-        Number of documents. If there are more than 100 for each query on average, each 100 of them
-        count as a query.
+        Number of documents. If there are more than 100 for each query on average, each group of 100
+        documents counts as a query.
     n_queries : int
         Number of queries.
     n_features : int
@@ -95,7 +95,8 @@ def auto_sizes(
         Sizes that are not "auto". If the learning rate is chosen, the number of trees is computed
         from it, and vice versa. The other sizes do not change.
     leaves, travel : float, default=1.0
-        Factors of the number of leaves, and of the sum of the learning rates of all trees.
+        Numbers by which the number of leaves, and the sum of the learning rates of all trees, are
+        multiplied.
 
     Examples
     --------
