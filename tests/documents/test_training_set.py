@@ -126,6 +126,9 @@ def test_documents_of_several_workers_are_counted_by_query_hash_and_size(n_worke
             barrier.wait(10)
             return all_values
 
+        def join(self, values):
+            return np.concatenate(self.gather(values))
+
     def indices(rank):
         groups = QueryGroups(None, np.append(0, np.cumsum(sizes[rank])))
         documents = Rows(np.zeros((sizes[rank].sum(), 1)), workers=Worker(rank))
