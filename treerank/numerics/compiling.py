@@ -97,7 +97,8 @@ def kernel_for(*parts: Any, **options: Any) -> Callable[[Callable[..., Any]], An
         before, config.CACHE_DIR = config.CACHE_DIR, str(folder)
         try:
             # Without the function by which C would call the kernel, a tenth of what is compiled.
-            kernel = numba.njit(cache=True, no_cfunc_wrapper=True, **options)(function)
+            settings = {"cache": True, "no_cfunc_wrapper": True} | options
+            kernel = numba.njit(**settings)(function)
         finally:
             config.CACHE_DIR = before
         lock_writes(kernel)
