@@ -69,7 +69,8 @@ def pass_again(arguments, found, seconds, rows):
             rows["fill"] += len(own)
         middle = time.perf_counter()
         if node["column"] >= 0:
-            partition(own, data.binned_by_column[node["column"]], goes_left[number])
+            bins_of_split = data.binned_by_column[node["column"]]
+            partition(own, bins_of_split, goes_left[number], np.empty_like(own))
         seconds["fill"] += middle - start
         seconds["partition"] += time.perf_counter() - middle
 

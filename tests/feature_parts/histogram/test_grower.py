@@ -294,7 +294,7 @@ def test_rows_are_partitioned_by_side_and_keep_their_order(n):
     rows = RNG.permutation(n).astype(np.uint32)
     left = goes_left[bins[rows]] == 1
     expected = np.concatenate([rows[left], rows[~left]])
-    assert partition(rows, bins, goes_left) == left.sum()
+    assert partition(rows, bins, goes_left, np.empty_like(rows)) == left.sum()
     np.testing.assert_array_equal(rows, expected)
 
 

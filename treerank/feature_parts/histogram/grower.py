@@ -173,6 +173,7 @@ def _new_tree(
         pairs=np.empty((n_pairs, 2), dtype=np.int64),
         planned=np.empty(n_pairs, dtype=np.int64),
         buffers=np.empty((n_threads, _MOST_TOGETHER, n_integers), dtype=np.int64),
+        right=np.empty_like(rows),
         step=np.array([step], dtype=STEP),
         counters=tasks.new_counters(),
     )
@@ -295,7 +296,8 @@ def _do_task(task, data, packed, settings, rows, tree, extras):
     if step.kind != _FILL and step.kind != _SEARCH:
         return
     first, last = first + (last - first) * task // n, first + (last - first) * (task + 1) // n
-    n_groups = max(1, (last - first + _TOGETHER // 2) // _TOGETHER)
+    n_groups = (last - first + _TOGETHER // 2) // _TOGETHER
+    n_groups += n_groups == 0
     for group in range(n_groups):
         begin = first + (last - first) * group // n_groups
         end = first + (last - first) * (group + 1) // n_groups
@@ -381,7 +383,7 @@ def _end_step(data, packed, settings, rows, tree, extras):
                 number = _next_leaf(step, tree.planned, nodes, splits, settings.level_by_level)
             if number < 0:
                 break
-            _split(number, step, nodes, splits[number], rows, data.binned_by_column)
+            _split(number, step, nodes, splits[number], rows, data.binned_by_column, tree.right)
             if extras is not None:
                 _bound(number, nodes, settings, data.columns)
             _pass_on(number, nodes, data.groups, tree.paths, tree.slots)
@@ -444,7 +446,9 @@ def _n_parts(n_rows, n_integers, n_threads, n_blocks, n_leaves):
     """
     if n_blocks >= n_threads * _TOGETHER:  # threads share the blocks as well
         return 0
-    n_parts = min(n_rows // (_ROWS_OF_PART * n_integers), n_threads, n_leaves)
+    n_parts = n_rows // (_ROWS_OF_PART * n_integers)
+    n_parts = n_parts if n_parts < n_threads else n_threads
+    n_parts = n_parts if n_parts < n_leaves else n_leaves
     return n_parts if n_parts > 1 else 0
 
 
@@ -503,15 +507,15 @@ def _next_leaf(step, planned, nodes, splits, level_by_level):
 
 
 @register_jitable(error_model="numpy")
-def _split(number, step, nodes, split, rows, binned_by_column):
+def _split(number, step, nodes, split, rows, binned_by_column, working):
     """Split leaf ``number`` of ``nodes`` by ``split``: sort its ``rows`` by side, add two leaves.
 
-    ``step`` gets the numbers of the new leaves, the one with fewer documents first.
+    ``working`` is memory for rows. ``step`` gets the numbers of the new leaves, the one with fewer documents first.
     """
     first = step.n_nodes
     parent, left, right = nodes[number], nodes[first], nodes[first + 1]
     leaf_rows, bins = rows[parent.begin : parent.end], binned_by_column[split.column]
-    middle = parent.begin + partition(leaf_rows, bins, split.goes_left)
+    middle = parent.begin + partition(leaf_rows, bins, split.goes_left, working)
     parent.column, parent.bin, parent.missing_left = split.column, split.bin, split.missing_left
     parent.first, parent.gain = first, split.gain
     left.begin, left.end, right.begin, right.end = parent.begin, middle, middle, parent.end

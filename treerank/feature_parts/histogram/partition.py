@@ -9,13 +9,15 @@ from treerank.numerics.compiling import register_jitable
 
 
 @register_jitable(error_model="numpy")
-def partition(rows: np.ndarray, bins: np.ndarray, goes_left: np.ndarray) -> int:
+def partition(
+    rows: np.ndarray, bins: np.ndarray, goes_left: np.ndarray, right: np.ndarray
+) -> np.int64:
     """Sort the rows of a leaf by side, in place; return how many go left.
 
     ``bins`` are the bins of all rows, and ``goes_left`` is 1 for each bin that goes left. Each side
-    keeps its order.
+    keeps its order. ``right`` is working memory for as many rows.
     """
-    right, n_left, n_right = np.empty(len(rows), rows.dtype), np.int64(0), np.int64(0)
+    n_left, n_right = np.int64(0), np.int64(0)
     for i in range(len(rows)):
         row = rows[i]
         is_left = np.int64(goes_left[bins[row]])
@@ -27,4 +29,4 @@ def partition(rows: np.ndarray, bins: np.ndarray, goes_left: np.ndarray) -> int:
         n_right += 1 - is_left
     for i in range(n_right):  # a slice assignment takes a second longer to compile
         rows[n_left + i] = right[i]
-    return int(n_left)
+    return n_left

@@ -334,8 +334,9 @@ def cut_gain(
     """
     g, h, n = left
     g_right, h_right, n_right = leaf.gradient - g, leaf.hessian - h, leaf.n_documents - n
-    enough = min(n, n_right) >= rules.min_child_samples
-    if not (enough and min(h, h_right) >= rules.min_child_weight):
+    if n < rules.min_child_samples or n_right < rules.min_child_samples:
+        return -np.inf
+    if not (h >= rules.min_child_weight and h_right >= rules.min_child_weight):
         return -np.inf
     if extras is not None and rules.is_monotone:
         rise = newton_step(g_right, h_right, rules, leaf) - newton_step(g, h, rules, leaf)
