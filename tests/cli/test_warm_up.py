@@ -35,6 +35,8 @@ class Compilations(event.Listener):
 train, valid = RankingData(*make_web_search(60, n_features=12, random_state=1)).split(valid=0.3)
 layouts = train.X, train.X.astype(np.float32), np.asfortranarray(train.X)
 with event.install_listener("numba:compile", Compilations()):
+    sparse = train.X * (np.arange(len(train.X)) % 2)[:, None]
+    TreeDirectRanker("histogram", random_state=0).fit(sparse, train.y, train.qid)
     for part in ("auto", "lightgbm", "histogram", HistogramTrees(precision="int16")):
         for X in layouts:
             ranker = TreeDirectRanker(part, random_state=0).fit(X, train.y, train.qid)
@@ -49,6 +51,7 @@ with event.install_listener("numba:compile", Compilations()):
 RARE = {
     ("linear_component", "add_linear"),
     ("products", "_add_rows"),
+    ("random_keys", "uniforms_of_many"),
     ("ranking", "_sort_by_merging"),
     ("scoring", "_fill_by_sets"),
     ("scoring", "_find_leaves"),

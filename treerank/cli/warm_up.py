@@ -71,6 +71,10 @@ def _usual(X: np.ndarray, y: np.ndarray, qid: np.ndarray) -> Iterator[Step]:
     """Yield what is compiled for the first fits, predictions and metrics of most users."""
     for name, part in (("LightGBM's trees", "lightgbm"), ("histogram trees", "histogram")):
         yield f"fits of {name}", partial(_fit, part, X, y, qid)
+    yield "histogram trees of sparse features", partial(_fit, "histogram", _sparse(X), y, qid)
+    rounded = feature_part_class("histogram")(**_SIZES, precision="int16")
+    ranker = TreeDirectRanker(rounded, random_state=0)
+    yield "histogram trees of rounded derivatives", partial(_fit_ranker, ranker, X, y, qid)
     few = TreeDirectRanker(trees_for_few(len(np.unique(qid)), n_jobs=1), random_state=0)
     yield "fits to few queries", partial(_fit_ranker, few, X, y, qid)
     yield "predictions of large trees", partial(_predict_by_large_trees, X, y, qid)
@@ -87,6 +91,11 @@ def _fit(part: str, X: np.ndarray, y: np.ndarray, qid: np.ndarray) -> None:
     for documents in (X, X[:1]):
         ranker.predict(documents)
         score(documents)
+
+
+def _sparse(X: np.ndarray) -> np.ndarray:
+    """Return features that are 0 in the same half of the rows, which histogram trees leave out."""
+    return X * (np.arange(len(X)) % 2)[:, None]
 
 
 def _predict_by_large_trees(X: np.ndarray, y: np.ndarray, qid: np.ndarray) -> None:
@@ -112,6 +121,9 @@ def _further(X: np.ndarray, y: np.ndarray, qid: np.ndarray) -> Iterator[Step]:
     yield "pairs of the user", partial(_derive, y, qid, [{"given_pairs": [[0, 1], [2, 1]]}])
     sparse = TreeDirectRanker(feature_part_class("lightgbm")(**_SIZES), random_state=0)
     yield "sparse matrices", partial(_fit_ranker, sparse, csr_matrix(X), y, qid)
+    by_level = feature_part_class("histogram")(**_SIZES, grow_policy="depthwise")
+    levels = TreeDirectRanker(by_level, random_state=0)
+    yield "categories, constraints and levels", partial(_fit_ranker, levels, X, y, qid)
     yield "files larger than memory", partial(_fit_batches, X, y, qid)
     for part in ("linear", *(["soft_trees"] if find_spec("torch") else [])):
         ranker = TreeDirectRanker(feature_part_class(part)(), random_state=0)

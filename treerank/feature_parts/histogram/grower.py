@@ -510,7 +510,8 @@ def _next_leaf(step, planned, nodes, splits, level_by_level):
 def _split(number, step, nodes, split, rows, binned_by_column, working):
     """Split leaf ``number`` of ``nodes`` by ``split``: sort its ``rows`` by side, add two leaves.
 
-    ``working`` is memory for rows. ``step`` gets the numbers of the new leaves, the one with fewer documents first.
+    ``working`` is memory for rows. ``step`` gets the numbers of the new leaves, the one with fewer
+    documents first.
     """
     first = step.n_nodes
     parent, left, right = nodes[number], nodes[first], nodes[first + 1]
