@@ -191,10 +191,10 @@ that were tried without success.
 **Quality** is NDCG@10 with gains 2^y − 1. If documents have tied scores, NDCG is averaged over
 their possible orders. Queries without a relevant document are left out.
 
-**A lead** is the difference in NDCG@10 between two rankers on the same test queries. Unless a
-section says otherwise, the 95 % interval of a lead is a bootstrap interval over these queries. The
-interval does not reflect how much repeated fits would vary. If an interval contains 0, the
-difference is not significant. Intervals are not adjusted for multiple comparisons.
+**The lead** of ranker A over ranker B is the NDCG@10 of A minus that of B on the same test queries.
+Unless a section says otherwise, the 95 % interval of a lead is a bootstrap interval over these
+queries. The interval does not reflect how much repeated fits would vary. If an interval contains 0,
+the lead is not significant. Intervals are not adjusted for multiple comparisons.
 
 **Elapsed times** are shown only if no other program was running on the machine.
 

@@ -116,4 +116,8 @@ def section(rows):
         ]
         for c, v in cells
     ]
-    return Section(answer, [chart], [("Errors and log losses", table(head, body))])
+    notes = (
+        "The error is the expected calibration error. The gap is the log loss minus that of "
+        "isotonic regression, so a negative gap is in favor of `calibrate`."
+    )
+    return Section(answer, [chart], [("Errors and log losses", table(head, body))], notes)

@@ -250,7 +250,7 @@ def section(rows):
     parts = [
         f"A fit of {name} takes {ratios[fit, 2]:.2f} times as long as a fit of `{peer}`."
         for name, fit, peer in (
-            ("treerank's own trees", "LambdaMART", "LGBMRanker"),
+            ("treerank's own trees (`LambdaMART` in the table)", "LambdaMART", "LGBMRanker"),
             ("LightGBM's trees in treerank", "TreeDirectRanker on LightGBM", "LGBMRanker"),
             ("XGBoost's trees in treerank", "TreeDirectRanker on XGBoost", "XGBRanker"),
         )

@@ -182,8 +182,8 @@ def section(rows):
     found = llm_training.gains(flat(rows, "way"))
     stacked = [gain for key, gain in found.items() if key[3] == STACKED]
     answer = (
-        f"In {len(coverage[human[0], BOTH])} simulated settings, 95 % intervals from both kinds of "
-        f"labels have a coverage of at least {least_of(coverage, human)}. With human "
+        f"In {len(coverage[human[0], BOTH])} simulated settings, 95 % intervals from human and LLM "
+        f"labels together have a coverage of at least {least_of(coverage, human)}. With human "
         "labels alone, the variance of the estimates is "
         f"{min(gains):.2f} to {max(gains):.2f} times as large as with both kinds. Intervals from "
         "the LLM's labels alone have a coverage of only "
@@ -192,7 +192,7 @@ def section(rows):
         f"changes NDCG@10 by {signed(min(stacked))} to {signed(max(stacked))}."
     )
     chart = intervals(answer, groups, "share of intervals that cover the true value: mean, least "
-        "and most over cells", reference=0.95)  # fmt: skip
+        "and most over settings", reference=0.95)  # fmt: skip
     head = ["queries judged by people", "method", "least", "mean", "most"]
     body = [
         [n, method, share(min(v)), share(np.mean(v)), share(max(v))]
@@ -224,8 +224,9 @@ def section(rows):
         [chart],
         tables,
         (
-            "All judges are simulated. A setting is a combination of a judge, a question and a "
-            'collection. "Mixed" training uses the human label where there is one, and '
+            "All judges are simulated. A setting is a combination of a judge, a question (which "
+            "metric or difference is estimated) and a collection. "
+            '"Mixed" training uses the human label where there is one, and '
             "otherwise the LLM's label with half the weight. In the table of P@10, people judge "
             "500 documents: either all of the top 10 in 50 queries, or documents that are spread "
             "over all queries. The table shows the variance with human labels of 50 whole "
