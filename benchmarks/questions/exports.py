@@ -119,6 +119,8 @@ def section(rows):
     notes = (
         "For RankLib, Solr, Vespa and the plugins of OpenSearch and Elasticsearch, the export uses "
         "emulations that were written from the source code of these programs. The emulations were "
-        "compared with the real programs by hand; the results were not stored."
+        "compared with the real programs by hand; the results were not stored. The "
+        'column "memory over the file" shows the peak memory of writing a file, divided by the '
+        "size of the file."
     )
     return Section(answer, charts, tables, notes)
