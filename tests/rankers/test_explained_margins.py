@@ -155,3 +155,10 @@ def test_as_many_rows_are_shown_as_a_text_may_have_lines(n_rows, is_shown):
     expected = f"ExplainedMargins of ({n_rows}, 1)"
     assert (repr(parts) != expected) == is_shown
     assert repr(parts[0, 0]) == repr(np.float64(0.0))
+
+
+def test_parts_of_some_features_are_not_grouped():
+    parts = ExplainedMargins.of(np.ones((2, 3)), ["a", "b", "c"])
+    for some in (parts[:, :2], np.ones((2, 3)).view(ExplainedMargins), parts[0, 0:1]):
+        with pytest.raises(ValueError, match="must have a column for each feature to be grouped"):
+            some.grouped({"ab": ["a", "b"]})
