@@ -285,3 +285,15 @@ def test_equal_queries_count_the_same_whatever_their_documents_weigh(weight):
     settings = {"query_normalization": "equal", "sample_weight": np.full(4, weight)}
     objective = make_objective([1, 0, 1, 0], QID, **settings)
     np.testing.assert_allclose(objective(np.zeros(4))[1], [-1, 1, -1, 1])
+
+
+@pytest.mark.parametrize(("loss", "expected"), [("logistic", 3.0), ("hinge", 1.0)])
+def test_margins_are_log_odds_times_sigma_under_a_likelihood_alone(loss, expected):
+    assert make_objective(Y, QID, loss=loss, sigma=3.0).steepness == expected
+
+
+@pytest.mark.parametrize(("weight", "expected"), [(None, False), (1.0, False), (2.0, True)])
+def test_documents_are_weighted_if_some_weight_is_not_1(weight, expected):
+    weights = None if weight is None else np.full(4, weight)
+    objective = make_objective(Y, QID, sample_weight=weights)
+    assert objective.judgments.is_weighted is expected
