@@ -52,3 +52,24 @@ def test_several_units_are_named():
     frame = nw.from_native(pd.DataFrame({"a": ["1 kg", "2 g", "3 kg"]}))["a"]
     expected = "Make numbers of one unit of it; got the units g, kg."
     assert text_conversion(frame, ["1 kg", "2 g", "3 kg"]) == expected
+
+
+@pytest.mark.parametrize(
+    ("texts", "numbers", "replaced"),
+    [
+        (["1,000", "2.5", "3"], [1000, 2.5, 3], ".str.replace(',', '')"),
+        (
+            ["1.234,5", "2.000,25"],
+            [1234.5, 2000.25],
+            ".str.replace('[.]', '', regex=True).str.replace(',', '.')",
+        ),
+        (["50 %", "20 %", "7.5 %"], [50, 20, 7.5], ".str.replace('[ %]', '', regex=True)"),
+        (["1 000", "2 500,5"], [1000, 2500.5], ".str.replace(',', '.').str.replace(' ', '')"),
+    ],
+)
+def test_what_is_advised_makes_numbers_of_texts(texts, numbers, replaced):
+    X = pd.DataFrame({"a": texts})
+    advised = text_conversion(nw.from_native(X)["a"], texts)
+    assert advised == f"{MADE}pd.to_numeric(X['a']{replaced})."
+    exec(advised.removeprefix("Make numbers of it: ")[:-1], {"X": X, "pd": pd})
+    assert X["a"].tolist() == numbers
