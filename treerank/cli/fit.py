@@ -47,7 +47,7 @@ _HELP = {
     "leaves": f"Maximum number of leaves per tree. {_FOUND}",
     "rate": f"Factor by which each tree is multiplied. {_FOUND}",
     "metric": "Metric of the --valid file.",
-    "best": "Fit an ensemble, at 3 to 9 times the cost: more accurate on most data; see "
+    "best": "Fit an ensemble, at 3 to 7 times the cost: more accurate on most data; see "
     "TreeDirectRanker.best.",
     "n_features": "Number of features; by default, the highest index in TRAIN.",
     "export_to": "Fail before the fit if this format of `treerank export` could not hold the "

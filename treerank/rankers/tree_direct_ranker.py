@@ -175,7 +175,7 @@ class TreeDirectRanker(DirectRanker):
     def best(cls, time: float | None = None, **settings: Any) -> Self:
         """Return an unfitted ensemble: more accurate on most data sets, and slower to fit.
 
-        On the data sets of the manual's evidence page, a fit takes 3 to 9 times as much processor
+        On the data sets of the manual's evidence page, a fit takes 3 to 7 times as much processor
         time as a fit of the default. The feature part is an ensemble of trees fitted to the loss of
         the ranker and trees fitted to the labels by squared error, each with three seeds, and a
         linear model. With at least 500 queries, the weights of these three kinds are chosen on
