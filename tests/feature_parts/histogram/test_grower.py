@@ -1,6 +1,5 @@
 """Trees are those that plain Python grows by looking at every split of every leaf."""
 
-from threading import Event, active_count, get_ident
 from types import SimpleNamespace
 
 import numpy as np
@@ -8,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treerank.feature_parts.histogram import grower, speculation
+from treerank.feature_parts.histogram import speculation
 from treerank.feature_parts.histogram.binning import WIDTH, bin_rows, by_column, find_bins
 from treerank.feature_parts.histogram.grower import grow
 from treerank.feature_parts.histogram.histogram import STRIDE, fill
@@ -50,7 +49,6 @@ def grown(
     shape=(8, -1, False),
     rows=None,
     total=None,
-    world_size=1,
     **rules,
 ):
     rows_of_X = as_rows(X)
@@ -64,7 +62,7 @@ def grown(
     rows = np.arange(len(X), dtype=np.uint32) if rows is None else rows.astype(np.uint32)
     groups = bins.columns["feature"][None] >= 0
     data = Data(bins.columns, bins.zeros, groups, binned, by_column(binned), histograms)
-    nodes, _ = grow(data, packed, layout, rules, rows, total, world_size)
+    nodes, _ = grow(data, packed, layout, rules, rows, total)
     return nodes, rows, bins
 
 
@@ -340,9 +338,7 @@ def test_workers_send_histograms_without_the_blocks_that_are_closed():
 
 @pytest.mark.parametrize("num_leaves", [2, 3, 8, 31, 64])
 @pytest.mark.parametrize("precision", ["float32", "int16"])
-@pytest.mark.parametrize("n_bytes", [1, 10**9])
-def test_leaves_that_are_split_ahead_change_no_bit(num_leaves, precision, n_bytes, monkeypatch):
-    monkeypatch.setattr(grower, "_BYTES_PER_WORKER", n_bytes)
+def test_leaves_that_are_split_ahead_change_no_bit(num_leaves, precision):
     for seed in range(10):
         X, gradient, hessian = random_case(n=3000, seed=seed)
         shape = (num_leaves, 6 if seed % 2 else -1, False)
@@ -359,11 +355,8 @@ def test_leaves_that_are_split_ahead_change_no_bit(num_leaves, precision, n_byte
         nodes, rows, _ = grown(X, gradient, hessian, rows=drawn, total=total, **settings)
         np.testing.assert_array_equal(nodes, alone)
         np.testing.assert_array_equal(rows, alone_rows)
-        if n_bytes == 1:  # a message for each leaf, of at most two blocks
-            assert max(np.prod(values.shape[:-1]) for values in messages[1:]) <= 2
-        else:
-            assert len(messages) <= 1 + num_leaves
-            assert num_leaves < 31 or len(messages) < 0.6 * num_leaves
+        assert len(messages) <= 1 + num_leaves
+        assert num_leaves < 31 or len(messages) < 0.6 * num_leaves
 
 
 def twins(seed):
@@ -414,10 +407,7 @@ def test_leaves_are_split_as_alone_whatever_share_is_split_ahead(
     ("n_leaves", "max_depth", "sent"),  # pairs of leaves in each message, the root alone first
     [(31, 4, [1, 1, 2, 4]), (16, -1, [1, 1, 2, 4, 6, 1]), (6, -1, [1, 1, 2, 2])],
 )
-def test_workers_send_one_message_a_level_where_trees_grow_by_level(
-    n_leaves, max_depth, sent, monkeypatch
-):
-    monkeypatch.setattr(grower, "_BYTES_PER_WORKER", 10**9)
+def test_workers_send_one_message_a_level_where_trees_grow_by_level(n_leaves, max_depth, sent):
     X, gradient, hessian = random_case(n=2000)
     messages, shape = [], (n_leaves, max_depth, True)
 
@@ -430,69 +420,3 @@ def test_workers_send_one_message_a_level_where_trees_grow_by_level(
     np.testing.assert_array_equal(nodes, alone)
     n_sent = [np.prod(shape[:-1]) for shape in messages[1:]]
     assert [n // 2 for n in n_sent] == sent  # of two blocks of features each
-
-
-@pytest.mark.parametrize(
-    ("world_size", "sent"),  # pairs of leaves in each message, the root alone first
-    [(1, [1, 1, 2, 2, 2]), (2, [1, 1, 2, 3, 1]), (3, [1, 1, 2, 4])],
-)
-def test_messages_grow_with_the_workers_until_they_are_worth_their_steps(world_size, sent):
-    X, gradient, hessian = random_case(n=2000)
-    messages = []
-
-    def total(values):  # the other workers have no rows
-        messages.append(values.shape)
-        return values
-
-    settings = {"shape": (31, 4, True), "min_child_samples": 1}
-    grown(X, gradient, hessian, total=total, world_size=world_size, **settings)
-    pair = 2 * WIDTH * STRIDE * 2 * 8  # two blocks
-    assert pair < 100_000 < 2 * pair < 200_000 < 3 * pair < 300_000 < 5 * pair
-    assert [np.prod(shape[:-1]) // 2 for shape in messages[1:]] == sent
-
-
-def test_leaves_are_filled_while_sums_of_others_are_under_way(monkeypatch):
-    monkeypatch.setattr(grower, "_BYTES_PER_WORKER", 1)
-    main, is_filling, in_parts, n_sums = get_ident(), Event(), grower.in_parts, 0
-
-    def watched(*arguments):
-        assert get_ident() != main
-        is_filling.set()
-        return in_parts(*arguments)
-
-    monkeypatch.setattr(grower, "in_parts", watched)
-
-    def total(values):
-        nonlocal n_sums
-        assert get_ident() == main  # the collective belongs to one thread
-        n_sums += 1
-        if n_sums == 4:  # of the first of two leaves of a level, after the root's sums
-            assert is_filling.wait(60)
-        is_filling.clear()
-        return values
-
-    grown(*random_case(n=2000), total=total, shape=(31, 4, True), min_child_samples=1)
-    assert n_sums > 4
-
-
-@pytest.mark.parametrize("n_before", range(5))
-def test_an_error_of_either_thread_is_raised_and_ends_both(n_before, monkeypatch):
-    case, n_threads, left, in_parts = random_case(), active_count(), n_before, grower.in_parts
-
-    def failing(function):
-        def call(*arguments):
-            nonlocal left
-            if left == 0:
-                raise ConnectionError("gone")
-            left -= 1
-            return function(*arguments)
-
-        return call
-
-    with pytest.raises(ConnectionError, match="gone"):
-        grown(*case, total=failing(lambda values: values))
-    left = n_before
-    monkeypatch.setattr(grower, "in_parts", failing(in_parts))
-    with pytest.raises(ConnectionError, match="gone"):
-        grown(*case, total=lambda values: values)
-    assert active_count() == n_threads

@@ -96,7 +96,7 @@ def _grow_tree(part, task, data, rules, sampler, scores):
     usable = sampling.sample_features(data.columns["feature"], share, key)
     data = data._replace(groups=data.groups & usable)
     total = all_rows.total if all_rows.is_shard else None
-    nodes, goes_left = grow(data, packed, layout, rules, rows, total, all_rows.n_workers)
+    nodes, goes_left = grow(data, packed, layout, rules, rows, total)
     of_leaves = all_rows.total(leaf_sums(nodes, rows, (gradient, hessian)))
     values = add_leaves(nodes, rows, of_leaves, rules, float(sizes.learning_rate), scores)
     tree = GrownTree(nodes, goes_left, values)

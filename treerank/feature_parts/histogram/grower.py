@@ -13,22 +13,16 @@ A block whose features are 0 in nearly all documents of a leaf cannot split the 
 it. Its histogram is then neither computed nor stored any more.
 
 Threads share the tasks of steps 1 and 2, and the thread that finishes the last task of step 2 does
-step 3, see ``tasks``.
-
-With several workers, the histograms of the smaller leaves are added up over all workers before the
-search: those of all leaves of a level, or of leaves that will be split soon, see ``speculation``.
-While the sum of some of them is under way, the threads compute the histograms of the others, or
-search those that have arrived. Sums of integers are exact in any order, so every worker then
-searches the same numbers and finds the same splits.
+step 3, see ``tasks``. With several workers, a function adds up the histograms of the smaller leaf
+over all workers before the search. One message adds up the histograms of several leaves: of all
+leaves of a level, or of leaves that will be split soon, see ``speculation``. Sums of integers are
+exact in any order, so every worker then searches the same numbers and finds the same splits.
 """
 
 import os
 import time
 from collections.abc import Callable
-from concurrent.futures import Future
 from functools import partial
-from queue import SimpleQueue
-from threading import Thread
 
 import numba as nb
 import numpy as np
@@ -53,14 +47,10 @@ _TOGETHER, _MOST_TOGETHER = 16, 24
 
 #: Yields the core to a thread that has taken a task and waits for a core.
 _give_way = os.sched_yield if hasattr(os, "sched_yield") else partial(time.sleep, 0)
-#: Fewest bytes of a message, per worker: fewer take about as long, and each message has as many
-#: steps as there are workers.
-_BYTES_PER_WORKER = 100_000
-#: Kinds of steps. With several workers, threads end before ``_SEARCH``, so that it waits for sums.
-#: ``_START`` has one empty task: when it is finished, the search of the root begins, or leaves that
-#: are ``planned`` are split. So has ``_FILLED``, after the histogram of a leaf that is added up:
-#: then the next leaf is split. ``_PLAN`` has none: leaves are planned after the threads have ended.
-_START, _PARTS, _FILL, _FILLED, _SEARCH, _PLAN, _END = range(7)
+#: Kinds of steps. Histograms of several workers are added before ``_SEARCH``. ``_START`` has one
+#: empty task: when it is finished, the search of the root begins, or leaves that are ``planned``
+#: are split. ``_PLAN`` has none: leaves are planned after the threads have ended.
+_START, _PARTS, _FILL, _SEARCH, _PLAN, _END = range(6)
 
 
 def grow(
@@ -70,7 +60,6 @@ def grow(
     rules: TreeRules,
     rows: np.ndarray,
     total: Callable[[np.ndarray], np.ndarray] | None = None,
-    world_size: int = 1,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Grow one tree on ``rows``, and sort ``rows`` by leaf, in place.
 
@@ -87,10 +76,7 @@ def grow(
     rows : ndarray of uint32
         Rows on which the tree is grown.
     total : callable, default=None
-        Returns the sum of an array over all workers; None if there are no other workers. It is
-        called by this thread only.
-    world_size : int, default=1
-        Number of workers.
+        Returns the sum of an array over all workers; None if there are no other workers.
 
     Returns
     -------
@@ -111,18 +97,12 @@ def grow(
             tree.counters[:] = tasks.new_counters(-1)
             raise
 
-    def proceed() -> None:
-        """Let threads work until a histogram is to be added up, or leaves are to be planned."""
-        if step["kind"] == _PLAN:
+    while step["kind"] != _END:
+        in_parts(work, nb.get_num_threads())
+        if total is not None and step["kind"] == _SEARCH:
+            _add_histograms(total, tree)
+        elif step["kind"] == _PLAN:
             _plan(tree, rules)
-        else:
-            tree.counters[:] = tasks.new_counters(step["n_tasks"] if step["kind"] == _SEARCH else 1)
-            in_parts(work, nb.get_num_threads())
-
-    if total is None:
-        proceed()
-    else:
-        _proceed_together(proceed, tree, total, world_size)
     if step["speculates"]:
         return speculation.true_tree(tree, rules.num_leaves, rows)
     n = step["n_nodes"]
@@ -179,81 +159,29 @@ def _new_tree(
     )
 
 
-def _proceed_together(
-    proceed: Callable[[], None],
-    tree: Growth,
-    total: Callable[[np.ndarray], np.ndarray],
-    world_size: int,
-) -> None:
-    """Grow a tree by calls of ``proceed`` in a thread, while this one adds up histograms.
-
-    Messages between workers only pass through the thread that has joined them, this one. The other
-    one waits for a sum only if there is nothing else to do. All workers send the same messages.
-    """
-    step, n_threads, has_ended = tree.step[0], nb.get_num_threads(), Future[None]()
-    # First and last pair whose histograms are to be added up, and the number of those that are.
-    filled, summed = SimpleQueue[tuple[int, int] | None](), SimpleQueue[int]()
-    n_of_message = -(-_BYTES_PER_WORKER * world_size // max(1, tree.filled[0].nbytes))
-
-    def proceed_to_end() -> None:
-        n_sent = n_summed = 0
-        while step["kind"] != _END:
-            n_filled, is_search = int(step["n_filled"]), step["kind"] == _SEARCH
-            if n_filled - n_sent >= (1 if is_search else n_of_message):
-                filled.put((n_sent, n_filled))
-                n_sent = n_filled
-            while is_search and n_summed <= step["searched"]:
-                n_summed = summed.get()
-                if n_summed == 0:
-                    return
-            if is_search and step["searched"] == n_filled - 1:
-                n_sent = n_summed = 0
-            proceed()
-
-    def run() -> None:
-        nb.set_num_threads(n_threads)
-        try:
-            proceed_to_end()
-            has_ended.set_result(None)
-        except BaseException as error:
-            has_ended.set_exception(error)
-        finally:
-            filled.put(None)
-
-    thread = Thread(target=run, daemon=True)  # a worker may end while it waits for others
-    thread.start()
-    try:
-        for first, last in iter(filled.get, None):
-            _add_histograms(total, tree, first, last)
-            summed.put(last)
-    finally:
-        summed.put(0)
-        thread.join()
-    has_ended.result()
-
-
-def _add_histograms(
-    total: Callable[[np.ndarray], np.ndarray], tree: Growth, first: int, last: int
-) -> None:
-    """Replace the histograms of the pairs ``first`` to ``last`` - 1 by sums over all workers.
+def _add_histograms(total: Callable[[np.ndarray], np.ndarray], tree: Growth) -> None:
+    """Replace filled histograms by their sums over all workers, and open the tasks to search them.
 
     Blocks that can split neither leaf, which are the same in all workers, are skipped. ``total``
     returns the sum of an array over all workers.
     """
-    histograms = tree.filled[len(tree.filled) - len(tree.pairs) :][first:last]
-    is_open = tree.slots[tree.pairs[first:last, 0]] >= 0
+    step = tree.step[0]
+    histograms = tree.filled[len(tree.filled) - len(tree.pairs) :][: step["n_filled"]]
+    is_open = tree.slots[tree.pairs[: step["n_filled"], 0]] >= 0
     if is_open.all():
         histograms[:] = total(histograms)
     else:
         histograms[is_open] = total(histograms[is_open])
+    tree.counters[:] = tasks.new_counters(step["n_tasks"])
 
 
 def _plan(tree: Growth, rules: TreeRules) -> None:
-    """Plan the leaves to split next."""
+    """Plan the leaves whose histograms the next message adds, and open the task before them."""
     step, leaves = tree.step[0], speculation.next_leaves(tree, rules)
     tree.planned[: len(leaves)] = leaves
     step["n_planned"], step["n_begun"] = len(leaves), 0
     step["kind"] = _START if leaves else _END
+    tree.counters[:] = tasks.new_counters(1)
 
 
 @njit(error_model="numpy", nogil=True)
@@ -360,15 +288,12 @@ def _end_step(data, packed, settings, rows, tree, extras):
         tree.pairs[step.n_filled, 0] = step.pair[0]
         tree.pairs[step.n_filled, 1] = step.pair[1]
         step.n_filled += 1
-        step.kind = _FILLED
-        return -1
-    if step.kind != _START and step.kind != _FILLED:
+    elif step.kind != _START:
         _keep_best(step, nodes, splits, best, settings, data.columns)
     if extras is not None and step.kind == _SEARCH:
         step.searched += 1
         if step.searched < step.n_filled:
-            _search_pair(step, tree.pairs, best)
-            return -1
+            return _search_pair(step, tree.pairs, best)
         step.n_filled = 0
     is_root = step.kind == _START and step.n_planned == 0
     while step.n_nodes < len(nodes):
@@ -402,10 +327,11 @@ def _end_step(data, packed, settings, rows, tree, extras):
 
 @register_jitable(error_model="numpy")
 def _search_pair(step, pairs, best):
-    """Prepare the search of the next pair of filled leaves."""
+    """Prepare the search of the next pair of filled leaves; return the number of tasks."""
     step.pair[0], step.pair[1] = pairs[step.searched, 0], pairs[step.searched, 1]
     for task in range(len(best)):
         best[task, 0].gain = best[task, 1].gain = -np.inf
+    return step.n_tasks
 
 
 @register_jitable(error_model="numpy")

@@ -1,13 +1,12 @@
 """Speculation: leaves that workers split before it is known that the tree needs it.
 
 A tree that grows leaf by leaf needs the gains of the last two leaves to choose the next, so its
-workers would have to wait for each other at every split. But the leaves of large gain will be split
-soon, whatever the leaves below the others gain. So several of them are split at a time: the
-histograms of some are computed while those of others are added up, and with many workers, one
-message adds several. What a leaf gains does not depend on when it is split. So in the end the order
-in which one process would have split the leaves is found from their gains, and splits that it would
-not have reached are taken back: with half of the leaves that wait, hardly any. Workers wait for the
-searches of all others some 10 times for 30 splits, some 50 times for 254.
+workers would have to add up histograms split by split, and wait for each other as often. But the
+leaves of large gain will be split soon, whatever the leaves below the others gain. So several of
+them are split at a time, and one message adds up their histograms. What a leaf gains does not
+depend on when it is split. So in the end the order in which one process would have split the leaves
+is found from their gains, and splits that it would not have reached are taken back: with half of
+the leaves that wait, hardly any. 30 splits need some 10 messages, 254 some 50.
 """
 
 from heapq import heappop, heappush
