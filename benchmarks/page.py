@@ -68,7 +68,8 @@ class Page:
         """Add the charts of the papers' experiments, and return their Markdown."""
         papers = module_of("papers")
         lines = [f"## {papers.TITLE}", "", *self.lines_of("papers", papers.section())]
-        return "\n".join([*lines, f"Run `{papers.COMMAND}` to repeat Table 1.", ""])
+        repeat = f"Run `{papers.COMMAND}` to repeat Table 1 of the DirectRanker paper."
+        return "\n".join([*lines, repeat, ""])
 
     def lines_of(self, question: str, section: Section) -> list[str]:
         """Add the charts of a section, and return the lines of its Markdown."""

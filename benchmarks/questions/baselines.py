@@ -96,10 +96,10 @@ def section(rows):
         (n_queries,) = {v["n_queries"] for v in own}
         best = max((n for n in leads if d in leads[n]), key=lambda n: leads[n][d]["lead"])
         parts.append(
-            f"On {d} ({n_queries} test queries), NDCG@10 is significantly lower for "
-            f"{number_of(v['high'] < 0 for v in own)} of the {len(own)} rankers and significantly "
-            f"higher for {number_of(v['low'] > 0 for v in own)}; the best of the rankers is "
-            f"`{best}`."
+            f"On {d} ({n_queries} test queries), NDCG@10 is significantly lower than that of "
+            f"`{PEER}()` for {number_of(v['high'] < 0 for v in own)} of the {len(own)} rankers, "
+            f"and significantly higher for {number_of(v['low'] > 0 for v in own)}; the best of the "
+            f"{len(own)} is `{best}`."
         )
     answer = " ".join(
         [
@@ -125,8 +125,9 @@ def section(rows):
     notes = (
         "All rankers use the same seed. No ranker was tuned on a validation part, so the table "
         "does not show how well a method can rank at its best. SortNet is limited to 5 rounds of "
-        "sorting and training instead of its default of 20, because each round has more pairs to "
-        "train on and takes longer. SortNet is measured on the lists that its comparator sorts."
+        "sorting and training instead of its default of 20, because each round trains on more "
+        "pairs than the round before, and takes longer. SortNet is measured on the lists that its "
+        "comparator sorts."
     )
     return Section(
         answer,

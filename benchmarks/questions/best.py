@@ -142,7 +142,7 @@ def section(rows):
         "The members of `best()` and their weights, and which fits to remove from an earlier "
         "version of it, were all decided on the training and validation parts of these data sets, "
         "before the test parts were read. Other programs were running during the measurements; "
-        "their effect on processor times is smaller than on elapsed times."
+        "these programs affect processor times less than they affect elapsed times."
     )
     return Section(
         answer,

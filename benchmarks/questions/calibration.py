@@ -98,9 +98,10 @@ def section(rows):
     ahead = sum(v["log loss"] < v["isotonic"] for _, v in cells)
     worst = max(v["error"] for _, v in cells)
     answer = (
-        f"On test queries, the expected calibration error is at most {ndcg(worst)}. In {ahead} "
-        f"of {len(cells)} cases, the log loss is lower than that of isotonic regression. A case is "
-        "a combination of a data set and the lowest label that counts as relevant."
+        "On test queries, the probabilities from `calibrate` have an expected calibration error of "
+        f"at most {ndcg(worst)}. In {ahead} of {len(cells)} cases, their log loss is lower than "
+        "that of isotonic regression. A case is a combination of a data set and the lowest label "
+        "that counts as relevant."
     )
     chart = intervals(answer, groups, "expected calibration error, with its 95 % interval")
     head = ["data set", "relevant from", "share relevant", "error", "log loss", "isotonic", "gap"]

@@ -180,7 +180,7 @@ NOT_KEPT = "No measurement is kept yet on a machine that does nothing else."
 PHASES = {
     "filling histograms": "fill histograms",
     "binning": "write bins",
-    "partitioning": "sort rows by side",
+    "partitioning": "sort rows by the side of the split to which they go",
     "packing": "round and pack gradients and hessians",
 }
 
@@ -204,10 +204,10 @@ def limit_text(rows):
     reach = one["seconds"] - one["filling histograms"] * (1 - 1 / one["filling over its ceiling"])
     return (
         f"One core needs {one['nanoseconds an update']:.2f} ns to update a histogram that is in "
-        "its fastest cache (L1). A fit of 60 trees of 63 leaves to 180,000 documents with 136 "
-        f"features makes {one['million updates a tree']:.0f} million such updates per tree, and "
-        f"takes {one['seconds']:.1f} s on one thread. If every update were as fast as in the "
-        f"cache, the fit would still take {reach:.1f} s."
+        "its fastest cache (L1). Fitting 60 trees of 63 leaves each to 180,000 documents with 136 "
+        f"features takes {one['seconds']:.1f} s in total on one thread. Each tree needs "
+        f"{one['million updates a tree']:.0f} million such updates. If every update were as fast "
+        f"as in the cache, the fit would still take {reach:.1f} s."
     )
 
 
@@ -217,7 +217,7 @@ def phases_table(rows):
     if one is None:
         return NOT_KEPT
     shares = {label: one[name] / one["seconds"] for name, label in PHASES.items()}
-    rest = "search splits, choose leaves, and compute gradients and leaf values"
+    rest = "search for splits, choose leaves, and compute gradients and leaf values"
     shares[rest] = 1 - sum(shares.values())
     body = [[label, f"{100 * share:.0f} %"] for label, share in shares.items()]
     return (

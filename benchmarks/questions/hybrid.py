@@ -312,9 +312,9 @@ def section(rows):
     leads = [value for (_, method, _), value in found.items() if method in others]
     ahead, behind = sum(v["low"] > 0 for v in leads), sum(v["high"] < 0 for v in leads)
     answer = (
-        "Trees and a linear model on raw and min-max scores were compared with "
-        f"{len(others)} other methods by NDCG@10, in four scenarios and with 20 to 1,000 judged "
-        f"queries. Trees and a linear model are significantly better in {ahead} of these "
+        "A ranker that combines trees and a linear model, fitted to raw and min-max scores, was "
+        f"compared with {len(others)} other methods by NDCG@10, in four scenarios and with 20 to "
+        f"1,000 judged queries. This ranker is significantly better in {ahead} of these "
         f"{len(leads)} comparisons, and significantly worse in {behind or 'none'}. One scenario "
         "uses real retrievers; in the other three, some retrievers are simulated."
     )

@@ -313,11 +313,11 @@ def section(rows):
     if left_out:
         together = max(mean_of_sets(gains[c], names) for c in CONSTANTS)
         answer += (
-            " The rule that computes sizes from these numbers has four constants. If, for "
-            "each data set, these constants are chosen on the other data sets only, NDCG@10 is "
-            f"{ndcg(-mean_of_sets(left_out, names))} below that of the best cell. If the constants "
-            f"are chosen on all of the data sets, NDCG@10 is {ndcg(-together)} below that of the "
-            "best cell."
+            " The rule that computes the sizes from the numbers of documents, queries and features "
+            "has four constants. If, for each data set, these constants are chosen on the other "
+            f"data sets only, NDCG@10 is {ndcg(-mean_of_sets(left_out, names))} below that of the "
+            "best cell. If the constants are chosen on all of the data sets, NDCG@10 is "
+            f"{ndcg(-together)} below that of the best cell."
         )
     groups = {
         f"{name}, {n:,} queries": {

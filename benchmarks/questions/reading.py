@@ -97,4 +97,4 @@ def section(rows):
             "ranx"
         )
     answer = ", and ".join(parts)
-    return timing.section_of(rows, f"{answer[:1].upper()}{answer[1:]}." if parts else "Seconds.")
+    return timing.section_of(rows, f"With treerank, {answer}." if parts else "Seconds.")

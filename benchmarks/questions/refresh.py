@@ -101,8 +101,8 @@ def section(rows):
         worse, accepted, drifts = (sum(v[name] for v in own) for name in names)
         parts.append(
             f"With {n_new} new queries, `refresh` accepts {accepted} of {drifts} new models; on "
-            f"other queries, {worse or 'none'} of them {'is' if worse < 2 else 'are'} "
-            "significantly worse than the old model."
+            f"other queries, {worse or 'none'} of the accepted models "
+            f"{'is' if worse < 2 else 'are'} significantly worse than the old model."
         )
     answer = (
         f"{' '.join(parts)} Even if all accepted models were exactly as good as the old "

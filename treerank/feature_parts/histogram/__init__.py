@@ -1,7 +1,7 @@
 """Histogram trees: gradient boosting written for this package; the feature part is in ``trees``.
 
 treerank has its own trees, in addition to LightGBM's and XGBoost's, because they take less time to
-fit, and because they can search splits with integer gradients.
+fit, and because they can search for splits with integer gradients.
 
 A fit finds the bins once (``binning``); then ``boost`` adds one tree after another, in five steps:
 
