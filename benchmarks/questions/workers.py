@@ -78,7 +78,7 @@ def section(rows):
         answer += f" With {listed(same)}, one worker and two workers produce the same model."
     chart = intervals(answer, groups, "seconds", reference=None, logarithmic=True)
     head = ["what", "workers or threads", "seconds", "MB", "hash of the model"]
-    title = "Seconds, and the peak of the resident memory of the largest worker"
+    title = "Seconds, and the peak resident memory of the worker that used the most"
     if not any(row[3] for row in body):
         title, head, body = "Seconds", _but(head, 3), [_but(row, 3) for row in body]
     return Section(answer, [chart], [(title, table(head, body))])
