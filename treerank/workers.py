@@ -12,7 +12,8 @@ import numpy as np
 class Workers:
     """The only worker of a fit; the base class of one of several, which replaces all methods.
 
-    Every worker calls the same methods in the same order, with arrays of the same dtype.
+    Every worker calls the same methods in the same order, with arrays of the same dtype
+    and shape (but for the length, where a method says so), even if a worker has no rows.
 
     Attributes
     ----------

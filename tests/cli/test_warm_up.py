@@ -19,6 +19,8 @@ pytestmark = [
 ]
 #: What a user does first; prints what is compiled for it.
 FIRST_MINUTES = """
+from importlib.util import find_spec
+
 import numpy as np
 from numba.core import event
 
@@ -33,11 +35,12 @@ class Compilations(event.Listener):
         pass
 
 train, valid = RankingData(*make_web_search(60, n_features=12, random_state=1)).split(valid=0.3)
+others = ["xgboost"] if find_spec("xgboost") else []
 layouts = train.X, train.X.astype(np.float32), np.asfortranarray(train.X)
 with event.install_listener("numba:compile", Compilations()):
     sparse = train.X * (np.arange(len(train.X)) % 2)[:, None]
     TreeDirectRanker("histogram", random_state=0).fit(sparse, train.y, train.qid)
-    for part in ("auto", "lightgbm", "histogram", HistogramTrees(precision="int16")):
+    for part in ("auto", "lightgbm", "histogram", HistogramTrees(precision="int16"), *others):
         for X in layouts:
             ranker = TreeDirectRanker(part, random_state=0).fit(X, train.y, train.qid)
         ranker.fit(*train, eval_set=valid)

@@ -69,9 +69,13 @@ def warm_up(everything: Annotated[bool, _ALL] = False, quiet: Quiet = False) -> 
 
 def _usual(X: np.ndarray, y: np.ndarray, qid: np.ndarray) -> Iterator[Step]:
     """Yield what is compiled for the first fits, predictions and metrics of most users."""
-    for name, part in (("LightGBM's trees", "lightgbm"), ("histogram trees", "histogram")):
-        yield f"fits of {name}", partial(_fit, part, X, y, qid)
-    yield "histogram trees of sparse features", partial(_fit, "histogram", _sparse(X), y, qid)
+    lightgbm, histogram = (feature_part_class(part)(**_SIZES) for part in ("lightgbm", "histogram"))
+    yield "fits of LightGBM's trees", partial(_fit, lightgbm, X, y, qid)
+    yield "fits of histogram trees", partial(_fit, histogram, X, y, qid)
+    if find_spec("xgboost"):
+        xgboost = feature_part_class("xgboost")(n_estimators=2, n_jobs=1)
+        yield "fits of XGBoost's trees", partial(_fit, xgboost, X, y, qid)
+    yield "histogram trees of sparse features", partial(_fit, histogram, _sparse(X), y, qid)
     rounded = feature_part_class("histogram")(**_SIZES, precision="int16")
     ranker = TreeDirectRanker(rounded, random_state=0)
     yield "histogram trees of rounded derivatives", partial(_fit_ranker, ranker, X, y, qid)
@@ -81,9 +85,9 @@ def _usual(X: np.ndarray, y: np.ndarray, qid: np.ndarray) -> Iterator[Step]:
     yield "metrics", lambda: [metric(y, X[:, 0], qid) for metric in METRICS.values()]
 
 
-def _fit(part: str, X: np.ndarray, y: np.ndarray, qid: np.ndarray) -> None:
+def _fit(part: Any, X: np.ndarray, y: np.ndarray, qid: np.ndarray) -> None:
     """Fit a ranker as most users do, and score by it."""
-    ranker = TreeDirectRanker(feature_part_class(part)(**_SIZES), random_state=0)
+    ranker = TreeDirectRanker(part, random_state=0)
     is_train = qid % 2 == 0
     train, valid = ((X[rows], y[rows], qid[rows]) for rows in (is_train, ~is_train))
     ranker.fit(*train, eval_set=valid)
@@ -123,7 +127,9 @@ def _further(X: np.ndarray, y: np.ndarray, qid: np.ndarray) -> Iterator[Step]:
     yield "sparse matrices", partial(_fit_ranker, sparse, csr_matrix(X), y, qid)
     by_level = feature_part_class("histogram")(**_SIZES, grow_policy="depthwise")
     levels = TreeDirectRanker(by_level, random_state=0)
-    yield "categories, constraints and levels", partial(_fit_ranker, levels, X, y, qid)
+    for name, features in (("", X), (" of sparse features", _sparse(X))):
+        step = f"categories, constraints, levels and workers{name}"
+        yield step, partial(_fit_ranker, levels, features, y, qid)
     yield "files larger than memory", partial(_fit_batches, X, y, qid)
     for part in ("linear", *(["soft_trees"] if find_spec("torch") else [])):
         ranker = TreeDirectRanker(feature_part_class(part)(), random_state=0)

@@ -187,10 +187,9 @@ def _is_of_lists(column: Any) -> bool:
 
 
 def _may_be_embedding(column: Any) -> bool:
-    """Tell whether the type of a column allows embeddings, or says nothing as all is missing."""
-    if column.dtype == nw.String:  # which objects are, too, that are all missing
-        return all(map(is_missing, column[:1].to_list()))
-    return column.dtype in _MAY_BE_EMBEDDINGS
+    """Tell whether a column of a type in ``_MAY_BE_EMBEDDINGS`` may hold embeddings."""
+    is_text = column.dtype == nw.String  # which objects are, too, that are all missing
+    return not is_text or all(map(is_missing, column[:1].to_list()))
 
 
 def _is_vector(value: Any) -> bool:

@@ -80,12 +80,7 @@ class Rows:
     @property
     def is_shard(self) -> bool:
         """Whether other workers have further rows of the fit."""
-        return self.n_workers > 1
-
-    @property
-    def n_workers(self) -> int:
-        """Number of workers of the fit."""
-        return self.workers.world_size
+        return self.workers.world_size > 1
 
     @property
     def holds_first(self) -> bool:
@@ -117,8 +112,8 @@ class Rows:
     def share_of(self, n: int) -> tuple[int, int]:
         """Return ``(first, last)``: which of ``n`` things this worker does for all workers.
 
-        The last one is not among them. The workers take turns by rank, so :meth:`of_all` returns
-        what they make of all ``n`` in order.
+        The last one is not among them. Shares are consecutive, in the order of ranks, so
+        :meth:`of_all` returns what the workers make of all ``n`` in order.
         """
         rank, world_size = self.workers.rank, self.workers.world_size
         return n * rank // world_size, n * (rank + 1) // world_size

@@ -538,7 +538,8 @@ class Comparison(RenamedMembers, Shown):
         ]
 
     def _shown(self) -> Table | str:
-        return self.summary()._shown() if self.outcomes else "\n".join(self.failure_texts)
+        failures = "\n".join(self.failure_texts)
+        return self.summary()._shown() if self.outcomes else failures or "No results."
 
     def __str__(self) -> str:
         """Return the summary as text, or the failures if there are no results."""

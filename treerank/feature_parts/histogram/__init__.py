@@ -36,6 +36,7 @@ Random numbers are used only to sample rows and features, to round gradients and
 project several outputs; see ``sampling``. A tree grows in one kernel, which each thread calls once:
 the thread that finishes the last task of a step begins the next step, without Python. Workers
 exchange their sums in Python, and Ctrl-C takes effect between trees. Other kernels make one pass
-over a range of rows or leaves, which threads share. Each kernel takes at most six arguments and is
-compiled once; the kernel that grows trees is compiled a second time if the bins are in a file.
+over a range of rows or leaves, which threads share. Kernels are compiled without what few fits
+need (categories, monotone constraints, levels, other workers, features that are mostly 0, bins in a
+file, rounded derivatives), and are compiled again for the first fit that needs it.
 """

@@ -153,7 +153,7 @@ def _new_tree(
         pairs=np.empty((n_pairs, 2), dtype=np.int64),
         planned=np.empty(n_pairs, dtype=np.int64),
         buffers=np.empty((n_threads, _MOST_TOGETHER, n_integers), dtype=np.int64),
-        right=np.empty_like(rows),
+        working=np.empty_like(rows),
         step=np.array([step], dtype=STEP),
         counters=tasks.new_counters(),
     )
@@ -308,7 +308,7 @@ def _end_step(data, packed, settings, rows, tree, extras):
                 number = _next_leaf(step, tree.planned, nodes, splits, settings.level_by_level)
             if number < 0:
                 break
-            _split(number, step, nodes, splits[number], rows, data.binned_by_column, tree.right)
+            _split(number, step, nodes, splits[number], rows, data.binned_by_column, tree.working)
             if extras is not None:
                 _bound(number, nodes, settings, data.columns)
             _pass_on(number, nodes, data.groups, tree.paths, tree.slots)

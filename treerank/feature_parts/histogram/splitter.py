@@ -135,8 +135,8 @@ def search_blocks(
     them. The histograms of the second leaf are the parent's minus the first leaf's,
     and are computed here. A better split replaces the best one of the task. ``data`` and ``tree``
     are fields of ``tree.Data`` and ``tree.Growth``, and ``settings`` a record of layout and rules.
-    Of equal splits, the one by the first feature is the best, wherever its column is. ``extras`` is
-    None if there are neither categories nor monotone constraints.
+    Of equal splits, the one by the first feature is the best, wherever its column is. ``extras``
+    may be None only if there are neither categories nor monotone constraints.
     """
     columns, groups, histograms = data
     nodes, paths, slots, n_kept, best = tree
