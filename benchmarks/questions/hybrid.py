@@ -298,9 +298,9 @@ def engines_sentence(rows):
     elastic = f"{textbook[1]['changed']:,}" if textbook[1]["changed"] else "none"
     return (
         "Suppose that the weights are learned on textbook min-max scores. On 1,000 queries of the "
-        f'scenario "strong", the order of {textbook[0]["changed"]:,} of {textbook[0]["pairs"]:,} '
-        "pairs then changes in the emulation of OpenSearch, and the order of "
-        f"{elastic} in that of Elasticsearch. If the columns are computed as the engine computes "
+        f'scenario "strong", {textbook[0]["changed"]:,} of {textbook[0]["pairs"]:,} pairs then '
+        "change their order in the emulation of OpenSearch; in the emulation of Elasticsearch, "
+        f"{elastic} do. If the columns are computed as the engine computes "
         f"them (`engine=`), {with_own}."
     )
 

@@ -207,7 +207,7 @@ def section(rows):
     ]
     tables = [
         ("Coverage of intervals", table(head, body)),
-        ("Rankers from both kinds of labels", table(heads, ways)),
+        ("Rankers fitted to both kinds of labels", table(heads, ways)),
     ]
     documents = {}
     for row in flat(rows, "method"):

@@ -327,7 +327,7 @@ def section(rows):
     }
     tables = [
         (
-            "Leads over the best cell, by the source of the sizes",
+            "Leads over the best cell, by how the sizes were chosen",
             table(head, body),
         ),
         (
