@@ -48,6 +48,15 @@ def test_meeting_only_the_documents_within_reach_misses_no_pair(sizes, weight, t
     assert_fast_is_exact(objective, scores)
 
 
+@pytest.mark.parametrize("middle", [-1024, 1024])
+def test_scores_far_from_zero_have_the_same_derivatives(middle):
+    y, qid, scores = make_task(SIZES[:3], tied=False)
+    scores = np.round(8 * scores) / 8  # the sums below are exact
+    objective = make_objective(y, qid, weight="uniform")
+    near, far = objective.derivatives(scores), objective.derivatives(scores + middle)
+    np.testing.assert_array_equal(near, far)
+
+
 @pytest.mark.parametrize("tied", [False, True])
 @pytest.mark.parametrize("weight", ["uniform"] if COMPILED else ["uniform", "map", "err"])
 @pytest.mark.parametrize("adjacent", [False, True])
