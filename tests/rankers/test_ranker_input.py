@@ -148,6 +148,24 @@ def test_frames_that_are_not_in_memory_are_refused():
         ranker.fit(X, pl.LazyFrame({"y": y}), qid)
 
 
+@pytest.mark.parametrize("library", ["pandas", "arrow"])
+def test_two_columns_of_one_name_are_refused(library):
+    frame = pd.DataFrame(X, columns=["price", "size", "age", "price"])
+    if library == "arrow":
+        frame = pa.table(list(X.T), names=list(frame.columns))
+    rule = r"X must have a different name for each column; got 2 columns named 'price'\. Rename or"
+    ranker = some_ranker().fit(pd.DataFrame(X, columns=["price", "size", "age", "stock"]), y, qid)
+    for call in (
+        lambda: some_ranker().fit(frame, y, qid),
+        lambda: some_ranker().fit(X, y, qid, eval_set=(frame, y, qid)),
+        lambda: ranker.predict(frame),
+        lambda: ranker.explain(frame[:1], frame[1:2]),
+        lambda: compare({"a": ranker}, (frame, y, qid)),
+    ):
+        with pytest.raises(ValueError, match=rule):
+            call()
+
+
 def test_arrays_to_predict_are_checked_and_those_of_other_layouts_converted():
     ranker = some_ranker().fit(X, y, qid)
     infinite = np.where(np.arange(len(X))[:, None] == 3, -np.inf, np.full(4, np.nan))

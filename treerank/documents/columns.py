@@ -10,6 +10,7 @@ arrays of numbers, are replaced by their entries, see :mod:`treerank.documents.e
 """
 
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
@@ -547,7 +548,15 @@ def as_frame(X: Any, name: str = "X") -> nw.DataFrame[Any] | None:
     """Return a narwhals data frame for a data frame in memory, ``None`` for other objects."""
     if isinstance(X, np.ndarray | list | tuple):
         return None
-    frame = nw.from_native(X, pass_through=True)
+    try:
+        frame = nw.from_native(X, pass_through=True)
+    except nw.exceptions.DuplicateError as error:  # pandas and Arrow can hold such columns
+        names = Counter(X.columns if hasattr(X, "iloc") else X.column_names)
+        column, n = names.most_common(1)[0]
+        raise ValueError(
+            f"{name} must have a different name for each column; got {n} columns named "
+            f"{quote(column)}. Rename or drop all but one."
+        ) from error
     if isinstance(frame, nw.LazyFrame):
         advice = "Collect its rows first."
         if type(X).__module__.partition(".")[0] in ("dask", "dask_expr", "pyspark"):

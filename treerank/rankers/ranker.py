@@ -366,7 +366,6 @@ class Ranker(Scored):
         """Write the fitted ranker to a file; :func:`treerank.load` reads it."""
         from treerank.rankers.model_file import save
 
-        check_is_fitted(self)
         save(self, path)
 
     def get_state(self) -> dict[str, Any]:
