@@ -278,12 +278,12 @@ def leads_sentence(found):
     return (
         "Trees and a linear model on raw and min-max scores were compared with each of the "
         f"{len(others)} methods above them in the tables, in four scenarios and for four numbers "
-        f"of judged queries. Trees and a linear model are significantly better in {ahead} of these "
-        f"{len(leads)} comparisons, and significantly worse in {behind or 'none'}. Search engines "
-        "can apply a linear model on min-max scores; the NDCG@10 of such a model is "
-        f"{short(min(engine))} to {short(max(engine))} lower than that of trees and a linear "
-        "model. If trees and a linear model also get the columns of reciprocal ranks, their "
-        f"NDCG@10 changes by at most {short(more)}."
+        f"of judged queries. Trees and a linear model are significantly better than the other method "
+        f"in {ahead} of these {len(leads)} comparisons, and significantly worse in "
+        f"{behind or 'none'}. Search engines can apply a linear model to min-max scores, but the "
+        f"NDCG@10 of such a model is {short(min(engine))} to {short(max(engine))} lower than that "
+        "of trees and a linear model. If trees and a linear model also get the columns of "
+        f"reciprocal ranks, their NDCG@10 changes by at most {short(more)}."
     )
 
 
@@ -297,11 +297,11 @@ def engines_sentence(rows):
         with_own = f"{own[0]:,} and {own[1]:,} pairs change their order"
     elastic = f"{textbook[1]['changed']:,}" if textbook[1]["changed"] else "none"
     return (
-        "Suppose that the weights are learned on textbook min-max scores. On 1,000 queries of the "
-        f'scenario "strong", {textbook[0]["changed"]:,} of {textbook[0]["pairs"]:,} pairs then '
-        "change their order in the emulation of OpenSearch; in the emulation of Elasticsearch, "
-        f"{elastic} do. If the columns are computed as the engine computes "
-        f"them (`engine=`), {with_own}."
+        'The following figures are from 1,000 queries of the scenario "strong". If the weights '
+        f"are learned on textbook min-max scores, {textbook[0]['changed']:,} of "
+        f"{textbook[0]['pairs']:,} pairs change their order in the emulation of OpenSearch, and "
+        f"{elastic} in the emulation of Elasticsearch. If the columns are computed as the engine "
+        f"computes them (`engine=`), {with_own} in either emulation."
     )
 
 

@@ -62,10 +62,10 @@ def summary(rows):
         significant = "all " * (shown == sets) + WORDS[shown]
         parts.append(f"`{peer}` ({places}significantly on {significant})")
     is_always_ahead = all(ahead == sets for ahead, _, _, sets in found.values())
-    of_sets = "all " * is_always_ahead + WORDS[len(data.PUBLIC)]
+    of_sets = "each of the " * is_always_ahead + WORDS[len(data.PUBLIC)]
     return (
-        f"On {of_sets} public data sets, `{DEFAULT}` with default settings has a higher "
-        f"NDCG@10 than {listed(parts)}."
+        f"On {of_sets} public data sets in the benchmarks, `{DEFAULT}` with default settings has a "
+        f"higher NDCG@10 than {listed(parts)}."
     )
 
 
