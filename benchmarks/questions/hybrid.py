@@ -278,8 +278,8 @@ def leads_sentence(found):
     return (
         "Trees and a linear model on raw and min-max scores were compared with each of the "
         f"{len(others)} methods above them in the tables, in four scenarios and for four numbers "
-        f"of judged queries. Trees and a linear model are significantly better than the other method "
-        f"in {ahead} of these {len(leads)} comparisons, and significantly worse in "
+        f"of judged queries. Trees and a linear model are significantly better than the other "
+        f"method in {ahead} of these {len(leads)} comparisons, and significantly worse in "
         f"{behind or 'none'}. Search engines can apply a linear model to min-max scores, but the "
         f"NDCG@10 of such a model is {short(min(engine))} to {short(max(engine))} lower than that "
         "of trees and a linear model. If trees and a linear model also get the columns of "
