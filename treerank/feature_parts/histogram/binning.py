@@ -33,7 +33,7 @@ MOST_BINS = 255
 WIDTH = 8
 _BYTE = np.uint64(255)
 _CHUNK = 256  # rows whose values stay in the cache while their bins are found
-_TRANSPOSED = 4096  # rows that are transposed at a time
+_TRANSPOSED = 256  # rows that are transposed at a time
 #: Rows, at most, by which features are put into blocks, and their product with the features.
 _COMPARED, _MOST_COMPARED = 2048, 2**21
 #: Least share of rows in which all features of a block are 0, so that they are put together.
