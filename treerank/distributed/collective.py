@@ -8,6 +8,7 @@ act on; they are replaced by :class:`LostWorkerError`.
 
 import json
 import math
+import time
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -24,6 +25,8 @@ with naming_the_extra("treerank.distributed"):
 
 #: Seconds for all workers to meet, and to wait for one that is late: other work may hold it up.
 _PATIENCE = 86_400
+#: Seconds in which a tracker is ready. Who asks for its address before waits for 0.1 seconds.
+_TRACKER_STARTS = 0.005
 
 
 class LostWorkerError(RuntimeError):
@@ -130,6 +133,7 @@ def start_tracker(n_workers: int, host: str) -> dict[str, Any]:
     """
     tracker = xgboost.RabitTracker(n_workers, host, sortby="task", timeout=_PATIENCE)
     tracker.start()
+    time.sleep(_TRACKER_STARTS)
     network: dict[str, Any] = tracker.worker_args()
     _TRACKERS[network["dmlc_tracker_port"]] = tracker
     return network

@@ -205,10 +205,8 @@ class _Fit:
             }
             for argument, of_workers in dealt.items()
         }
-        held = [f for own in partitions.values() for futures in own.values() for f in futures]
-        self.futures.extend(held)
-        self._wait(held)
-        self.futures = held
+        # Dask drops what has been shuffled as soon as it is held: nothing else refers to it.
+        self.futures = [f for own in partitions.values() for held in own.values() for f in held]
         parts.clear()
         return partitions
 
