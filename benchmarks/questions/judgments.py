@@ -149,7 +149,7 @@ def passages(rows):
     text = (
         f"In a simulation of {len(coverage[human[0], BOTH])} settings (combinations of a judge, a "
         f"question and a collection), the coverage of the 95 % intervals was at least "
-        f"{least_of(coverage, human)}. Intervals from the LLM's labels alone had a coverage of "
+        f"{least_of(coverage, human)}. Intervals based only on the LLM's labels had a coverage of "
         f"{share(min(alone))} to {share(max(alone))} "
         "([evidence](../evidence.md))."
     )
