@@ -20,6 +20,8 @@ DOCS = HERE.parent / "docs"
 README = HERE.parent / "README.md"
 #: Cores that other programs may have used while times were measured that are shown.
 QUIET = 0.2
+#: Names of the engines whose versions the page gives.
+ENGINES = {"catboost": "CatBoost", "lightgbm": "LightGBM", "xgboost": "XGBoost"}
 #: A passage between its marks, which are indented alike.
 PASSAGE = re.compile(
     r"^( *)<!-- evidence: (\w+)\.([\w ]+) -->\n.*?^ *<!-- end of evidence -->$",
@@ -142,10 +144,14 @@ def provenance(rows: list[dict]) -> str:
     commits = sorted({f"`{each['commit']}`" for each in found})
     days = sorted({each["date"] for each in found})
     versions = {f"{name} {v}" for each in found for name, v in each["versions"].items()}
-    engines = sorted(v for v in versions if v.split()[0] in ("lightgbm", "xgboost", "catboost"))
+    engines = sorted(
+        v.replace(v.split()[0], ENGINES[v.split()[0]]) for v in versions if v.split()[0] in ENGINES
+    )
     noun = "commit" if len(commits) == 1 else "commits"
-    when = f"on {days[0]}" if days[0] == days[-1] else f"between {days[0]} and {days[-1]}"
-    text = f"The stored measurements were made {when} at {noun} {listed(commits)}"
+    when = f"from {days[0]} to {days[-1]}" if len(days) > 2 else f"on {listed(days)}"
+
+    plus = ", where a plus sign marks uncommitted changes" if "+" in "".join(commits) else ""
+    text = f"The stored measurements were made {when} at {noun} {listed(commits)} of treerank{plus}"
     return f"{text}, with {listed(engines)}." if engines else f"{text}."
 
 
@@ -190,20 +196,22 @@ Each section names the command that repeats its measurements. `benchmarks/LOG.md
 that were tried without success.
 
 **Quality** is NDCG@10 with gains 2^y − 1. If documents have tied scores, NDCG is averaged over
-their possible orders. Queries without a relevant document are left out.
+all orders of these documents. Queries without a relevant document are left out of the mean.
 
 **The lead** of ranker A over ranker B is the NDCG@10 of A minus that of B on the same test queries.
-Unless a section says otherwise, the 95 % interval of a lead is a bootstrap interval over these
-queries. The interval does not reflect how much repeated fits would vary. If an interval contains 0,
-the lead is not significant. Intervals are not adjusted for multiple comparisons.
+Unless a section says otherwise, the 95 % interval of a lead is a bootstrap interval over the test
+queries. The interval does not reflect how much the lead would vary if the rankers were fitted
+again. If an interval contains 0, the lead is not significant. Intervals are not adjusted for
+multiple comparisons.
 
-**Elapsed times** are shown only if no other program was running on the machine.
+**Elapsed times** are shown only if no other program was running on the machine when they were
+measured.
 
 ## Data sets
 
 The synthetic data sets in this table come from treerank's own generator, `make_web_search`, with a
-third of the labels shuffled. A lead on synthetic data says less about other data than a lead on
-public data.
+third of the labels shuffled. A lead on a public data set says more about your own data than a lead
+on a synthetic data set.
 
 """
 

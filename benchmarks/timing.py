@@ -94,8 +94,8 @@ def section_of(rows, answer, notes=""):
         of_kind = [row for row in others if tuple(row["values"]) == names]
         body = [[_name(row), *map(number, row["values"].values())] for row in of_kind]
         named = [name.replace("cpu", "CPU") for name in names]
-        title = listed(named)
-        tables.append((title[0].upper() + title[1:], table(["measured", *named], body)))
+        title = f"Measurements in {listed(named)}"
+        tables.append((title, table(["measured", *named], body)))
     return Section(answer, charts, tables, notes)
 
 

@@ -98,13 +98,14 @@ def section(rows):
         parts.append(
             f"On {d} ({n_queries} test queries), NDCG@10 is significantly lower than that of "
             f"`{PEER}()` for {number_of(v['high'] < 0 for v in own)} of the {len(own)} rankers, "
-            f"and significantly higher for {number_of(v['low'] > 0 for v in own)}; the best of the "
-            f"{len(own)} is `{best}`."
+            f"and significantly higher for {number_of(v['low'] > 0 for v in own)}; among the "
+            f"{len(own)}, `{best}` has the highest NDCG@10."
         )
     answer = " ".join(
         [
-            f"The rankers from the literature were compared with `{PEER}()`. All rankers have "
-            "default settings, except that SortNet was trained for fewer rounds.",
+            "The rankers of `treerank.baselines`, which come from the literature, were compared "
+            f"with `{PEER}()`. All rankers have default settings, except that SortNet was trained "
+            "for fewer rounds.",
             *parts,
         ]
     )
@@ -124,10 +125,10 @@ def section(rows):
     chart = intervals(answer, groups, f"lead over {PEER}() in NDCG@10, with its 95 % interval")
     notes = (
         "All rankers use the same seed. No ranker was tuned on a validation part, so the table "
-        "does not show how well a method can rank at its best. SortNet is limited to 5 rounds of "
-        "sorting and training instead of its default of 20, because each round trains on more "
-        "pairs than the round before, and takes longer. SortNet is measured on the lists that its "
-        "comparator sorts."
+        "does not show how well a ranker could rank after tuning. SortNet is limited to 5 rounds "
+        "of sorting and training instead of its default of 20, because each round trains on more "
+        "pairs than the round before, and takes longer. The NDCG@10 of SortNet is that of the "
+        "lists that its comparator sorts."
     )
     return Section(
         answer,

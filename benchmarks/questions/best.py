@@ -113,9 +113,9 @@ def section(rows):
     pooled = over.get(", ".join(SMALL))
     if pooled:
         answer += (
-            f" On the {pooled['n_queries']} test queries of {listed(SMALL)} combined, the lead "
-            f"of `best()` is {signed(pooled['lead'])} (95 % interval: {signed(pooled['low'])} to "
-            f"{signed(pooled['high'])})."
+            f" On the {pooled['n_queries']} test queries of {listed(SMALL)} combined, the lead of "
+            f"`best()` over the default is {signed(pooled['lead'])} (95 % interval: "
+            f"{signed(pooled['low'])} to {signed(pooled['high'])})."
         )
     if costs(rows):
         answer += (
@@ -139,10 +139,11 @@ def section(rows):
         for name in sets
     ]
     notes = (
-        "The members of `best()` and their weights, and which fits to remove from an earlier "
-        "version of it, were all decided on the training and validation parts of these data sets, "
-        "before the test parts were read. Other programs were running during the measurements; "
-        "these programs affect processor times less than they affect elapsed times."
+        "The models in `best()` and their weights were chosen on the training and validation "
+        "parts of these data sets, before the test parts were read. In the same way, some fits of "
+        "an earlier version of `best()` were removed. The table shows processor times because "
+        "other programs were running during the measurements, and affect processor times less "
+        "than elapsed times."
     )
     return Section(
         answer,

@@ -98,10 +98,11 @@ def section(rows):
     ahead = sum(v["log loss"] < v["isotonic"] for _, v in cells)
     worst = max(v["error"] for _, v in cells)
     answer = (
-        "On test queries, the probabilities from `calibrate` have an expected calibration error of "
-        f"at most {ndcg(worst)}. In {ahead} of {len(cells)} cases, their log loss is lower than "
-        "that of isotonic regression. A case is a combination of a data set and the lowest label "
-        "that counts as relevant."
+        "On test queries, the probabilities from `calibrate` have an expected calibration error "
+        f"of at most {ndcg(worst)}. In {'all' if ahead == len(cells) else f'{ahead} of'} "
+        f"{len(cells)} cases, the log loss of these probabilities is lower than that of isotonic "
+        "regression. A case is a combination of a data set and the lowest label that counts as "
+        "relevant."
     )
     chart = intervals(answer, groups, "expected calibration error, with its 95 % interval")
     head = ["data set", "relevant from", "share relevant", "error", "log loss", "isotonic", "gap"]
@@ -118,7 +119,8 @@ def section(rows):
         for c, v in cells
     ]
     notes = (
-        "The error is the expected calibration error. The gap is the log loss minus that of "
-        "isotonic regression, so a negative gap is in favor of `calibrate`."
+        "In the table, the error is the expected calibration error, and the gap is the log loss "
+        "of `calibrate` minus that of isotonic regression. A negative gap is in favor of "
+        "`calibrate`."
     )
     return Section(answer, [chart], [("Errors and log losses", table(head, body))], notes)

@@ -92,11 +92,11 @@ def section(rows):
     answer = (
         f"Clicks were simulated for {len(named)} kinds of users. Correcting for position bias "
         f"gives a significantly higher NDCG@10 than ignoring positions for {up} of these kinds, "
-        f"and a significantly lower one for {down or 'none'}. For {best or 'none'} of the "
-        f"{len(named)} kinds, no other method that learns from clicks has a higher NDCG@10. "
-        "In the only large test on real clicks with expert labels that we know of ([Baidu-ULTR, "
-        "SIGIR 2024](https://arxiv.org/abs/2404.02543)), debiasing improved the prediction of "
-        "clicks, but not the ranking according to expert labels."
+        f"and a significantly lower NDCG@10 for {down or 'none'}. For {best or 'none'} of the "
+        f"{len(named)} kinds, no other method that learns from clicks has a higher NDCG@10 than "
+        "the correction. In the only large test that we know of with real clicks and expert "
+        "labels ([Baidu-ULTR, SIGIR 2024](https://arxiv.org/abs/2404.02543)), debiasing improved "
+        "the prediction of clicks, but not the ranking according to expert labels."
     )
     groups = {
         name: {"gain": tuple(v[k] for k in ("lead", "low", "high"))} for name, v in named.items()
@@ -148,8 +148,8 @@ def section(rows):
     ]
     notes = (
         "Queries, documents and users are simulated; no real click log was used. The severity is "
-        "the exponent of the users' position bias. "
-        '"Debiased" corrects for this bias, "ignored" ignores positions, and "as labels" uses each '
-        "click as a label."
+        "the exponent of the users' position bias. In the tables, the ranker "
+        '"debiased" corrects for position bias, the ranker "ignored" uses click rates without '
+        'regard to positions, and the ranker "as labels" uses each click as a label.'
     )
     return Section(answer, [chart], tables, notes)

@@ -99,8 +99,8 @@ def section(rows):
     }
     if milliseconds.get("one pair") and milliseconds.get("report"):
         answer = (
-            "With 500 trees of 31 leaves, the exact explanation of a pair takes "
-            f"{milliseconds['one pair']:.1f} ms. A report on 3,000 queries with 136 features takes "
-            f"{milliseconds['report'] / 1000:.1f} s."
+            "With 500 trees of 31 leaves, the exact explanation of a pair of documents takes "
+            f"{milliseconds['one pair']:.1f} ms. A report on 3,000 queries with 136 features "
+            f"takes {milliseconds['report'] / 1000:.1f} s."
         )
     return timing.section_of(rows, answer)

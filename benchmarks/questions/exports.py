@@ -69,10 +69,9 @@ def section(rows):
     n = min((row["values"]["documents"] for row in scores), default=0)
     formats = listed([f"`{row['conditions']['format']}`" for row in scores])
     answer = (
-        f"In each of the formats {formats}, "
-        f"{n:,} scores were computed by the program that reads the file. "
-        f"{wrong or 'None'} of them {'differs' if wrong < 2 else 'differ'} by even a single bit "
-        "from the scores that the export predicts."
+        f"For each of the formats {formats}, the program that reads the file computed {n:,} "
+        f"scores. {wrong or 'None'} of these scores {'differs' if wrong < 2 else 'differ'} by "
+        "even a single bit from the score that the export predicts."
     )
     head = ["format", "forests", "scores", "wrong"]
     body = [
@@ -117,10 +116,10 @@ def section(rows):
             )
         )
     notes = (
-        "For RankLib, Solr, Vespa and the plugins of OpenSearch and Elasticsearch, the export uses "
-        "emulations that were written from the source code of these programs. The emulations were "
-        "compared with the real programs by hand; the results were not stored. The "
-        'column "memory over the file" shows the peak memory of writing a file, divided by the '
-        "size of the file."
+        "For RankLib, Solr, Vespa and the plugins of OpenSearch and Elasticsearch, the export "
+        "uses emulations that are based on the source code of these programs. The emulations were "
+        "compared with the real programs by hand, and the results were not stored. The column "
+        '"memory over the file" shows the peak memory of writing a file, divided by the size of '
+        "the file."
     )
     return Section(answer, charts, tables, notes)

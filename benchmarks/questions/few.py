@@ -203,18 +203,20 @@ def passages(rows):
         return f"{min(times):.1f} to {max(times):.1f} times as much processor time"
 
     default = (
-        f"On {len(PUBLIC)} public data sets with {FEW[0]} to {FEW[-1]} judged queries, the default "
-        f"gains on average {gain_of(DEFAULT)} over trees with a single loss. Fitting the default "
-        f"takes {times_of(DEFAULT)} as fitting those trees. The default was also compared with "
-        f"a linear model and with `LGBMRanker()`, in {len(cells)} cases, each of which is a "
-        f"combination of a data set and a number of judged queries. {worse} On average, the "
-        f"NDCG@10 of the default is {ndcg(pooled(public[DEFAULT, LINEAR])[0])} higher than that of "
-        f"the linear model and {ndcg(pooled(public[DEFAULT, PEER])[0])} higher than that of "
-        "`LGBMRanker()` ([evidence](../evidence.md))."
+        f"On {len(PUBLIC)} public data sets with {FEW[0]} to {FEW[-1]} judged queries, the "
+        f"default has an average gain of {gain_of(DEFAULT)} over trees that are fitted to a "
+        f"single loss. Fitting the default takes {times_of(DEFAULT)} as fitting trees to a single "
+        "loss. The default was also compared with a linear model and with `LGBMRanker()` in "
+        f"{len(cells)} cases, each of which is a combination of a data set and a number of judged "
+        f"queries. {worse} On average, the NDCG@10 of the default is "
+        f"{ndcg(pooled(public[DEFAULT, LINEAR])[0])} higher than that of the linear model and "
+        f"{ndcg(pooled(public[DEFAULT, PEER])[0])} higher than that of `LGBMRanker()` "
+        "([evidence](../evidence.md))."
     )
     linear = (
-        f"With the linear model, the gain over trees with a single loss is {gain_of(BLEND)} on "
-        f"the same data sets. Fitting this ensemble takes {times_of(BLEND)} as fitting those trees."
+        "On the same data sets, the ensemble with a linear model has an average gain of "
+        f"{gain_of(BLEND)} over trees that are fitted to a single loss. Fitting the ensemble "
+        f"takes {times_of(BLEND)} as fitting trees to a single loss."
     )
     return {"default": default, "linear": linear}
 
@@ -263,21 +265,22 @@ def section(rows):
                 ]
             )
     answer = (
-        f"With 25 to 100 judged queries, `{DEFAULT}` adds up the scores of two sets of trees. The "
-        "first set is fitted to pairs of documents. The second set has half the weight, and is "
-        f"fitted to the labels by squared error. `{TREES}` consists of the first set alone. The "
-        f"two rankers were compared in {len(over)} cells, each of which is a combination of a data "
-        f"set and a number of judged queries. `{DEFAULT}` ranks better in "
+        f"With 25 to 100 judged queries, `{DEFAULT}` adds up the scores of two sets of trees: one "
+        "set is fitted to pairs of documents, and the other, which has half the weight, to the "
+        f"labels by squared error. `{TREES}` has only the trees that are fitted to pairs. The two "
+        f"rankers were compared in {len(over)} cells, each of which is a combination of a data "
+        f"set and a number of judged queries. The NDCG@10 of `{DEFAULT}` is higher in "
         f"{sum(v['lead'] > 0 for v in over.values())} of these cells (significantly in "
-        f"{sum(v['low'] > 0 for v in over.values())} of them), and significantly worse "
-        f"in {number_of(v['high'] < 0 for v in over.values())}."
+        f"{sum(v['low'] > 0 for v in over.values())} of them), and significantly lower in "
+        f"{number_of(v['high'] < 0 for v in over.values())}."
     )
     if ("public", (DEFAULT, TREES)) in summary:
         lead, low, high = summary["public", (DEFAULT, TREES)]
         answer += (
-            f" On public data sets, the average lead of `{DEFAULT}` is {signed(lead)} (95 % "
-            f"interval: {signed(low)} to {signed(high)}). With a linear model as a third "
-            f"component, the average lead is {signed(summary['public', (BLEND, TREES)][0])}."
+            f" On public data sets, the average lead of `{DEFAULT}` over `{TREES}` is "
+            f"{signed(lead)} (95 % interval: {signed(low)} to {signed(high)}). With a linear "
+            "model as a third component, the average lead is "
+            f"{signed(summary['public', (BLEND, TREES)][0])}."
         )
     means = values_by(rows, "data", "queries", "ranker")
     names = [*map(_code, RANKERS)]
@@ -308,18 +311,18 @@ def section(rows):
     ]
     draws_of_blend = sorted({v["draws"] for (_, _, r), v in means.items() if r == BLEND})
     notes = (
-        "The training queries of a cell are drawn at random several times; the table of NDCG@10 "
-        "gives the number of draws. For the default with a linear model added, the training "
-        f"queries were drawn {' or '.join(map(str, draws_of_blend))} times, depending on the cell. "
-        "The components of these rankers and the weights of the components were chosen on the "
-        "training and validation parts of the data sets, and fixed before the test parts were "
-        "read. In data sets "
-        "with five folds, however, the validation queries of one fold are test queries of another. "
-        "The linear model was left out of the default after the test parts had been read, because "
-        "few export formats for search engines support trees and a linear model together. "
-        "The intervals are computed over draws. All draws from a public data set share the same "
-        "test queries. The intervals therefore show how much the results vary with the training "
-        "queries that are drawn, but not how much they would vary with other test queries."
+        "In each cell, the training queries are drawn at random several times; the table of "
+        "NDCG@10 shows the number of draws. With a linear model added to the default, there are "
+        f"{' or '.join(map(str, draws_of_blend))} draws, depending on the cell. The components of "
+        "these rankers and the weights of the components were chosen on the training and "
+        "validation parts of the data sets, and fixed before the test parts were read. In data "
+        "sets with five folds, however, the validation queries of one fold are test queries of "
+        "another fold. The linear model was left out of the default after the test parts had been "
+        "read, because few export formats for search engines support trees and a linear model "
+        "together. The intervals are computed over draws. All draws from a public data set use "
+        "the same test queries. The intervals therefore show how much the leads vary with the "
+        "choice of training queries, but not how much they would vary with the choice of test "
+        "queries."
     )
     chart = intervals(
         f"Leads over {TREES} in NDCG@10 with few queries. {answer}",
@@ -332,7 +335,7 @@ def section(rows):
         [chart],
         [
             (
-                "Mean leads, with the number of significant cells",
+                "Mean leads, and the number of cells with a significant lead",
                 table(["data", "ranker", *lead_head, "better", "worse"], body),
             ),
             (

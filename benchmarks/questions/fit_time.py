@@ -206,8 +206,8 @@ def limit_text(rows):
         f"One core needs {one['nanoseconds an update']:.2f} ns to update a histogram that is in "
         "its fastest cache (L1). Fitting 60 trees of 63 leaves each to 180,000 documents with 136 "
         f"features takes {one['seconds']:.1f} s in total on one thread. Each tree needs "
-        f"{one['million updates a tree']:.0f} million such updates. If every update were as fast "
-        f"as in the cache, the fit would still take {reach:.1f} s."
+        f"{one['million updates a tree']:.0f} million updates of histograms. If every update were "
+        f"as fast as in the L1 cache, the whole fit would still take {reach:.1f} s."
     )
 
 
@@ -222,9 +222,10 @@ def phases_table(rows):
     body = [[label, f"{100 * share:.0f} %"] for label, share in shares.items()]
     return (
         table(["phase", "share of the fit"], body)
-        + "\n\nThe shares are rounded. Filling histograms runs at "
-        f"{100 / one['filling over its ceiling']:.0f} % of the speed that the cache allows: in the "
-        "rest of the time, the core fetches scattered documents and moves sums between two caches."
+        + "\n\nThe shares are rounded. Histograms are filled at "
+        f"{100 / one['filling over its ceiling']:.0f} % of the speed that the L1 cache allows. In "
+        "the rest of the time, the core fetches scattered documents, and moves sums between two "
+        "caches."
     )
 
 
@@ -235,8 +236,8 @@ def threads_text(rows):
         return "Measure both with `python -m benchmarks fit_time --only threads`."
     one, two = (found[n]["milliseconds"] / 1000 for n in (1, 2))
     return (
-        f"In a separate measurement, this fit took {one:.1f} s on one thread and {two:.1f} s on "
-        "two."
+        f"In a separate measurement, the same fit took {one:.1f} s on one thread and {two:.1f} s "
+        "on two."
     )
 
 

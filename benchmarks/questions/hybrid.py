@@ -44,6 +44,13 @@ SINGLE, GRID = "best retriever of the judged queries", "convex combination of mi
 SHOWN = {SINGLE: "best retriever on judged queries", GRID: "convex combination of min-max scores"}
 
 
+def label_of(method):
+    """Return the name of a method as tables and charts show it."""
+    name, _, features = SHOWN.get(method, method).partition(", ")
+    scores = " scores" * features.endswith("min-max")
+    return f"{name} on {features}{scores}" if features else name
+
+
 def columns_of(data, *kinds):
     """Return the columns of some kinds, "raw", "min_max" and "reciprocal_rank", as an array."""
     names = data.X.column_names[:-1:3]
@@ -226,7 +233,7 @@ def learned_table(found, world):
     kind = "real" if world == "fields" else "simulated"
     head = [f"NDCG@10, {world} ({kind})", *(f"{n:,} queries" for n in DRAWS)]
     methods = methods_of(found)[0]
-    body = [[SHOWN.get(m, m), *(short(found[world, m, n]["ndcg"]) for n in DRAWS)] for m in methods]
+    body = [[label_of(m), *(short(found[world, m, n]["ndcg"]) for n in DRAWS)] for m in methods]
     return table(head, body)
 
 
@@ -314,14 +321,14 @@ def section(rows):
     answer = (
         "A ranker that combines trees and a linear model, fitted to raw and min-max scores, was "
         f"compared with {len(others)} other methods by NDCG@10, in four scenarios and with 20 to "
-        f"1,000 judged queries. This ranker is significantly better in {ahead} of these "
-        f"{len(leads)} comparisons, and significantly worse in {behind or 'none'}. One scenario "
-        "uses real retrievers; in the other three, some retrievers are simulated."
+        f"1,000 judged queries. The NDCG@10 of this ranker is significantly higher in {ahead} of "
+        f"these {len(leads)} comparisons, and significantly lower in {behind or 'none'}. One "
+        "scenario uses real retrievers; in the other three scenarios, some of the retrievers are "
+        "simulated."
     )
     shown = [BLEND, SINGLE, GRID, "linear model, min-max", "trees, raw and min-max"]
     series = {
-        SHOWN.get(name, name): [(n, found["fields", name, n]["ndcg"]) for n in DRAWS]
-        for name in shown
+        label_of(name): [(n, found["fields", name, n]["ndcg"]) for n in DRAWS] for name in shown
     }
     chart = curves(
         f"NDCG@10 by number of judged queries. {answer}",
@@ -335,7 +342,7 @@ def section(rows):
         parts.append((f'NDCG@10 in the scenario "{world}" ({kind})', learned_table(found, world)))
     head = ["scenario", "judged queries", "compared with", "lead", "from", "to"]
     lost = [
-        [world, n, SHOWN.get(method, method), *(signed(value[v]) for v in ("lead", "low", "high"))]
+        [world, n, label_of(method), *(signed(value[v]) for v in ("lead", "low", "high"))]
         for (world, method, n), value in found.items()
         if method in others and value["low"] <= 0
     ]

@@ -182,14 +182,15 @@ def section(rows):
     found = llm_training.gains(flat(rows, "way"))
     stacked = [gain for key, gain in found.items() if key[3] == STACKED]
     answer = (
-        f"In {len(coverage[human[0], BOTH])} simulated settings, 95 % intervals from human and LLM "
-        f"labels together have a coverage of at least {least_of(coverage, human)}. With human "
-        "labels alone, the variance of the estimates is "
-        f"{min(gains):.2f} to {max(gains):.2f} times as large as with both kinds. Intervals from "
-        "the LLM's labels alone have a coverage of only "
-        f"{share(min(alone))} to {share(max(alone))}. A ranker can also learn from both kinds of "
-        "labels by stacking. Compared with a fit to the better of the two kinds alone, stacking "
-        f"changes NDCG@10 by {signed(min(stacked))} to {signed(max(stacked))}."
+        f"In {len(coverage[human[0], BOTH])} simulated settings, 95 % intervals from human and "
+        f"LLM labels together have a coverage of at least {least_of(coverage, human)}. With only "
+        f"human labels, the variance of the estimates is {min(gains):.2f} to {max(gains):.2f} "
+        "times as large as with both kinds of labels. Intervals that are computed only from the "
+        f"LLM's labels have a coverage of {share(min(alone))} to {share(max(alone))}. A ranker "
+        "can learn from both kinds of labels by stacking, which adds new models, fitted to the "
+        "human labels, to a ranker that was fitted to the LLM's labels. Compared with a fit to "
+        "the better of the two kinds of labels, stacking changes NDCG@10 by "
+        f"{signed(min(stacked))} to {signed(max(stacked))}."
     )
     chart = intervals(answer, groups, "share of intervals that cover the true value: mean, least "
         "and most over settings", reference=0.95)  # fmt: skip
@@ -225,12 +226,11 @@ def section(rows):
         tables,
         (
             "All judges are simulated. A setting is a combination of a judge, a question (which "
-            "metric or difference is estimated) and a collection. "
-            '"Mixed" training uses the human label where there is one, and '
-            "otherwise the LLM's label with half the weight. In the table of P@10, people judge "
-            "500 documents: either all of the top 10 in 50 queries, or documents that are spread "
-            "over all queries. The table shows the variance with human labels of 50 whole "
-            "queries, divided by the variance of the method."
+            'metric or difference is estimated) and a collection. "Mixed" training uses the human '
+            "label where there is one, and otherwise the LLM's label with half the weight. In the "
+            "table of P@10, people judge 500 documents: either the top 10 of 50 queries, or "
+            "documents that are spread over all queries. The table shows the variance with human "
+            "labels of 50 whole queries, divided by the variance of each method."
         ),
     )
 

@@ -182,20 +182,20 @@ def section(rows):
     parts = [
         f"For each of {len(cells)} settings, {cells[0][1]['logs']} click logs were simulated. "
         "Depending on the setting and the estimator, the 95 % intervals of `evaluate_from_log` "
-        f"contain the true value for {100 * min(shares):.1f} to {100 * max(shares):.1f} % of these "
+        f"contain the true value in {100 * min(shares):.1f} to {100 * max(shares):.1f} % of these "
         "logs."
     ]
     if "sampled lists" in checks:
         v = checks["sampled lists"]
         parts.append(
-            f"The propensities of `sample_lists` were compared with the frequencies in "
-            f"{v['draws']:,} sampled lists; the largest of {v['propensities']} differences is "
-            f"{v['standard errors']:.1f} standard errors."
+            f"The {v['propensities']} propensities that `sample_lists` returned were compared "
+            f"with the frequencies of documents in {v['draws']:,} sampled lists; the largest "
+            f"difference is {v['standard errors']:.1f} standard errors."
         )
     if "clicks of a new ranker" in checks:
         v = checks["clicks of a new ranker"]
         parts.append(
-            "For a new ranker, the estimated number of clicks per session is "
+            "For one new ranker, the estimated number of clicks per session is "
             f"{v['estimate']:.3f} (standard error {v['standard error']:.3f}); the true value is "
             f"{v['truth']:.3f}."
         )

@@ -106,18 +106,19 @@ def claims():
         ),
         (
             "r, the output of the ranker, peaks at the boundaries between classes (Figure 6)",
-            f"confirmed. The peaks find {found} of 40 boundaries; {chance} would be found by "
-            "chance",
+            f"confirmed. Peaks of r are at {found} of 40 boundaries; {chance} would be expected "
+            "by chance",
         ),
         (
-            "r still peaks between the original classes if they are merged in training (Figure 6)",
-            f"hardly confirmed. The peaks find {within} of 40 boundaries; {by_chance} would be "
-            "found by chance",
+            "r still peaks between the original classes if these classes are merged in training "
+            "(Figure 6)",
+            f"hardly confirmed. Peaks of r are at {within} of 40 boundaries; {by_chance} would be "
+            "expected by chance",
         ),
         (
             "within a merged class, r sorts the documents by their original labels (Figure 6)",
             "partly confirmed. In the worst fold, the share of pairs in the right order is "
-            f"{short(min(well))}; by chance, it would be .500",
+            f"{short(min(well))}; .500 would be expected by chance",
         ),
     ]
     return "\n".join(f"* Claim: {claim}. Result: {result}." for claim, result in rows)
@@ -183,11 +184,12 @@ def section() -> Section:
     star, error = folds["ndcg@10"]["RankNet*"]
     answer = (
         f"On the folds of MQ2008, `RankNetStar` reaches an NDCG@10 of {short(star)} ± "
-        f"{short(error)}; the DirectRanker paper reports {short(FOLDS['RankNet*'][0])}. "
-        "As in the paper, most rankers are within one standard error of each other. If the test "
-        "sets are drawn by document instead of by query, LambdaMART has the highest NDCG@10 in "
-        f"this experiment ({short(documents['ndcg@10']['LambdaMART'][0])}). In the "
-        "DirectRanker paper, where LambdaMART has only 5 or 10 trees, its NDCG@10 is "
+        f"{short(error)} (mean and standard error over folds); the DirectRanker paper reports "
+        f"{short(FOLDS['RankNet*'][0])}. As in the paper, the results of most rankers are within "
+        "one standard error of each other. If the test sets of MQ2008 are drawn by document "
+        "instead of by query, LambdaMART has the highest NDCG@10 of all rankers in this "
+        f"experiment ({short(documents['ndcg@10']['LambdaMART'][0])}). In the DirectRanker paper, "
+        "where LambdaMART has only 5 or 10 trees, the NDCG@10 of LambdaMART is "
         f"{short(BY_DOCUMENTS['LambdaMART'][0])}, far below that of `RankNetStar` "
         f"({short(BY_DOCUMENTS['RankNet*'][0])})."
     )
@@ -227,15 +229,17 @@ def section() -> Section:
         ),
     ]
     notes = (
-        "NDCG@10 is computed as in the DirectRanker paper. "
-        "In the table of feature parts, each ranker was fitted with two learning rates, and the "
-        "network both with pairs within queries and with pairs across queries. In the same table, "
-        "`SoftTrees` has its earlier default settings. In the table of soft trees, the correlation "
-        "is the one between the splits before and after training. The RankNet paper used private "
-        "data.\n\n"
-        "`benchmarks/results` also contains results for Figures 4 to 6 and Tables 2 and 3 of the "
-        "DirectRanker paper, for Tables 1 and 2 of the RankNet paper, and for the tables of the "
-        "SortNet paper. `python benchmarks/paper/draw.py` draws the figures. The data sets "
-        "MSLR-WEB10K, MQ2007, TD2003 and TD2004 were not available."
+        "NDCG@10 is computed as in the DirectRanker paper. In the table of feature parts, each "
+        "ranker was fitted with two learning rates, and the network was also fitted both to pairs "
+        "within queries and to pairs across queries; of these fits, the one with the highest "
+        "NDCG@10 on the validation set is shown. In the same table, `SoftTrees` has its earlier "
+        "default settings. In the table of soft trees, the correlation is that of the splits "
+        "before training with the splits after training. The data of the RankNet paper is not "
+        "public, so the results here cannot be compared directly with those of that "
+        "paper.\n\n`benchmarks/results` also contains results for Figures 4 to 6 and Tables 2 and "
+        "3 of the DirectRanker paper, for Tables 1 and 2 of the RankNet paper, and for the tables "
+        "of the SortNet paper. `python benchmarks/paper/draw.py` draws the figures. The "
+        "experiments do not include MSLR-WEB10K, MQ2007, TD2003 and TD2004, because these data "
+        "sets were not available."
     )
     return Section(answer, [chart], tables, notes)

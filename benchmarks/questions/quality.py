@@ -89,9 +89,9 @@ def section(rows):
         for name in sets
     }
     answer = (
-        f"{summary(rows)} The test parts of the public data sets have between 18 (MSLR sample) and "
-        "4,623 (MSRD) queries, so on the small ones, only large differences can be significant. "
-        "The synthetic data sets come from treerank's own generator."
+        f"{summary(rows)} The test parts of the public data sets have between 18 (MSLR sample) "
+        "and 4,623 (MSRD) queries, so on the small data sets, only large differences can be "
+        "significant. The synthetic data sets come from treerank's own generator."
     )
     chart = intervals(
         f"Lead of TreeDirectRanker() in NDCG@10. {answer}",
@@ -127,15 +127,15 @@ def section(rows):
             )
         )
     notes = (
-        "Folds 0 to 2 of MSRD are used for training, and folds 3 and 4 for testing. The rule "
-        "that chooses the default hyperparameters was developed on the training and validation "
-        "parts of these data sets. For MSRD, however, queries were drawn from "
-        "all folds, so MSRD is not an independent test of the rule."
+        "Folds 0 to 2 of MSRD are used for training, and folds 3 and 4 for testing. The rule that "
+        "chooses the default hyperparameters was developed on the training and validation parts "
+        "of these data sets. For MSRD, however, the queries used to develop the rule were drawn "
+        "from all folds, so MSRD is not an independent test of the rule."
     )
     if stopped:
         notes += (
-            " With early stopping, each ranker monitors NDCG@10 on the validation part. The "
-            "rankers of LightGBM and XGBoost stop after 50 trees without an improvement, or when "
+            " With early stopping, each ranker monitors NDCG@10 on the validation part. "
+            "`LGBMRanker()` and `XGBRanker()` stop after 50 trees without an improvement, or when "
             "they reach 1,000 trees."
         )
     return Section(answer, [chart], tables, notes)

@@ -29,8 +29,8 @@ SHOWN = {
     "labels drawn anew": "shuffled labels",
     "shipped": "accepted",
     "shipped, worse": "accepted, worse",
-    "not shipped, worse": "refused, worse",
-    "not shipped, better": "refused, better",
+    "not shipped, worse": "rejected, worse",
+    "not shipped, better": "rejected, better",
 }
 
 
@@ -105,8 +105,8 @@ def section(rows):
             f"{'is' if worse < 2 else 'are'} significantly worse than the old model."
         )
     answer = (
-        f"{' '.join(parts)} Even if all accepted models were exactly as good as the old "
-        "ones, about 2.5 % of them would appear significantly worse by chance."
+        f"{' '.join(parts)} Even if all accepted models were exactly as good as the old ones, "
+        "about 2.5 % of the accepted models would appear significantly worse by chance."
     )
     groups = {
         f"{SHOWN[c['drift']]}, {c['new queries']}": {
@@ -119,9 +119,9 @@ def section(rows):
     head = ["drift", "new queries", *(SHOWN.get(name, name) for name in names)]
     body = [[SHOWN[c["drift"]], c["new queries"], *(v[name] for name in names)] for c, v in cells]
     notes = (
-        "The data are synthetic. In each simulated drift, a random share of the features of the "
-        "new queries is scaled or lost, or a random share of their labels is reversed or shuffled. "
-        '"Worse" and "better" mean significantly worse or better than the old model on 200 other '
-        "queries."
+        "All data is synthetic. In each simulated drift, a random share of the features of the "
+        "new queries is scaled or lost, or a random share of their labels is reversed or "
+        'shuffled. "Worse" and "better" mean significantly worse or better than the old model on '
+        "200 other queries."
     )
     return Section(answer, [chart], [("Drifts", table(head, body))], notes)

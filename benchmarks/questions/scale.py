@@ -139,12 +139,12 @@ def remembered_text(kept):
     few, most = kept[0], kept[-1]
     grown = (most["file kB"] - most["file without kB"]) / 1e3
     return (
-        f"These values take {most['bytes a query']:.0f} bytes per query in memory. With "
-        f"{few['remembered queries']:,} queries, a model file of 20 small trees grows from "
-        f"{few['file without kB']:.0f} to {few['file kB']:.0f} kB. With "
-        f"{most['remembered queries']:,} queries, the file grows by {grown:.2f} MB. If there are "
-        "more queries than that, only a random sample of "
-        f"{most['remembered queries']:,} queries is remembered."
+        f"The stored values take {most['bytes a query']:.0f} bytes per query in memory. For "
+        f"{few['remembered queries']:,} queries, they increase the size of a model file with 20 "
+        f"small trees from {few['file without kB']:.0f} to {few['file kB']:.0f} kB. For "
+        f"{most['remembered queries']:,} queries, they add {grown:.2f} MB to the file. With more "
+        f"than {most['remembered queries']:,} queries, the ranker remembers a random sample of "
+        f"{most['remembered queries']:,} queries."
     )
 
 
@@ -169,8 +169,8 @@ def section(rows):
     if parts:
         answer = (
             "All fits compared here read an array of 1,000,000 documents with 136 features; the "
-            "peak memory of a fit includes this array. The following ratios are those with float64 "
-            f"features. {' '.join(parts)}"
+            "peak memory of a fit includes this array. The following ratios were measured with "
+            f"float64 features. {' '.join(parts)}"
         )
     tables = [("Peak memory", table(["fit", "features", "GB"], body))] if body else []
     charts = [intervals(answer, groups, "peak of resident memory, GB")] if body else []

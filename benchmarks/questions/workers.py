@@ -71,14 +71,14 @@ def section(rows):
         after = workers.get("seconds after the rows", before)  # older rows have the difference
         answer = (
             f"A fit to 1,000,000 documents takes {threads['seconds']:.1f} s in one process with "
-            f"two threads. With two workers of one thread each, the same fit takes {after:.1f} s "
-            "after the workers have received their rows."
+            f"two threads. With two workers of one thread each, the same fit takes {after:.1f} s, "
+            "not including the time in which the workers receive their rows."
         )
     if same:
         answer += f" With {listed(same)}, one worker and two workers produce the same model."
     chart = intervals(answer, groups, "seconds", reference=None, logarithmic=True)
     head = ["what", "workers or threads", "seconds", "MB", "hash of the model"]
-    title = "Seconds, and the peak resident memory of the worker that used the most"
+    title = "Seconds, and the peak resident memory of the worker that used the most memory"
     if not any(row[3] for row in body):
         title, head, body = "Seconds", _but(head, 3), [_but(row, 3) for row in body]
     return Section(answer, [chart], [(title, table(head, body))])
