@@ -392,9 +392,9 @@ def passages(rows):
     each = "; ".join(f"{name}: {signed(mean_of_sets(leads, [name]))}" for name in names)
     text = (
         "In our measurements with 1,000 to 30,000 queries, choosing the sizes on held-out queries "
-        f"changes NDCG@10 by {signed(mean_of_sets(leads, names))} on average ({each}). With this "
-        f"choice, a fit takes {min(times.values()):.1f} to {max(times.values()):.1f} times as "
-        "much processor time as without it ([evidence](../evidence.md))."
+        f"changes NDCG@10 by {signed(mean_of_sets(leads, names))} on average ({each}). A fit that "
+        f"chooses the sizes takes {min(times.values()):.1f} to {max(times.values()):.1f} times as "
+        "much processor time as a fit that does not ([evidence](../evidence.md))."
     )
     return {"default": text}
 

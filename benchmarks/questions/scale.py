@@ -140,11 +140,11 @@ def remembered_text(kept):
     grown = (most["file kB"] - most["file without kB"]) / 1e3
     return (
         f"The stored values take {most['bytes a query']:.0f} bytes per query in memory. For "
-        f"{few['remembered queries']:,} queries, they increase the size of a model file with 20 "
-        f"small trees from {few['file without kB']:.0f} to {few['file kB']:.0f} kB. For "
-        f"{most['remembered queries']:,} queries, they add {grown:.2f} MB to the file. With more "
-        f"than {most['remembered queries']:,} queries, the ranker remembers a random sample of "
-        f"{most['remembered queries']:,} queries."
+        f"{few['remembered queries']:,} queries, these values increase the size of a model file "
+        f"with 20 small trees from {few['file without kB']:.0f} to {few['file kB']:.0f} kB. For "
+        f"{most['remembered queries']:,} queries, the stored values add {grown:.2f} MB to the "
+        f"file. With more than {most['remembered queries']:,} queries, the ranker remembers a "
+        f"random sample of {most['remembered queries']:,} queries."
     )
 
 
