@@ -119,7 +119,7 @@ def without_rows() -> str:
     missing = [question for question in QUESTIONS if not shown_rows(question)]
     if not missing:
         return ""
-    items = [f"* {module_of(q).TITLE} (`python -m benchmarks {q} --write`)" for q in missing]
+    items = [f"* {module_of(q).TITLE} Run `python -m benchmarks {q} --write`." for q in missing]
     text = (
         "The following questions have no stored measurements yet, or their times were measured "
         "while other programs were running:"

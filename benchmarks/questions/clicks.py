@@ -148,8 +148,9 @@ def section(rows):
     ]
     notes = (
         "Queries, documents and users are simulated; no real click log was used. The severity is "
-        "the exponent of the users' position bias. In the tables, the ranker "
-        '"debiased" corrects for position bias, the ranker "ignored" uses click rates without '
-        'regard to positions, and the ranker "as labels" uses each click as a label.'
+        "the exponent of the users' position bias. In the tables, "
+        '"debiased" is a ranker that corrects for position bias, "ignored" is a ranker that uses '
+        'click rates and ignores positions, and "as labels" is a ranker that uses each click as a '
+        "label."
     )
     return Section(answer, [chart], tables, notes)

@@ -236,8 +236,8 @@ def threads_text(rows):
         return "Measure both with `python -m benchmarks fit_time --only threads`."
     one, two = (found[n]["milliseconds"] / 1000 for n in (1, 2))
     return (
-        f"In a separate measurement, the same fit took {one:.1f} s on one thread and {two:.1f} s "
-        "on two."
+        f"In a separate measurement, the fit described above took {one:.1f} s on one thread and "
+        f"{two:.1f} s on two threads."
     )
 
 

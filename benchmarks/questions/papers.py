@@ -209,15 +209,18 @@ def section() -> Section:
     rows = sorted(ranknet.items(), key=lambda pair: -pair[1][0])
     tables = [
         ("MQ2008, five folds, binary labels", compared(folds, FOLDS)),
-        ("MQ2008, 15 hold-outs of a third of the documents", compared(documents, BY_DOCUMENTS)),
-        ("Five folds with graded labels, NDCG@10", graded()),
+        (
+            "MQ2008, 15 random test sets with a third of the documents each",
+            compared(documents, BY_DOCUMENTS),
+        ),
+        ("NDCG@10 on five folds with graded labels", graded()),
         ("Claims made by Figures 5 and 6", claims()),
         (
             "NDCG@10 of feature parts, the paper's network and other libraries",
             neural_core(),
         ),
         (
-            "Soft trees with their earlier and their current defaults",
+            "Soft trees with earlier and with current defaults",
             soft_trees(),
         ),
         (
@@ -233,8 +236,8 @@ def section() -> Section:
         "ranker was fitted with two learning rates, and the network was also fitted both to pairs "
         "within queries and to pairs across queries; of these fits, the one with the highest "
         "NDCG@10 on the validation set is shown. In the same table, `SoftTrees` has its earlier "
-        "default settings. In the table of soft trees, the correlation is that of the splits "
-        "before training with the splits after training. The data of the RankNet paper is not "
+        "default settings. In the table of soft trees, the correlation is that between the splits "
+        "before training and the splits after training. The data of the RankNet paper is not "
         "public, so the results here cannot be compared directly with those of that "
         "paper.\n\n`benchmarks/results` also contains results for Figures 4 to 6 and Tables 2 and "
         "3 of the DirectRanker paper, for Tables 1 and 2 of the RankNet paper, and for the tables "
