@@ -28,6 +28,7 @@ from treerank.baselines import LambdaMART
 from treerank.distributed import shard as shard_module
 from treerank.distributed.columns import FrameColumns
 from treerank.documents.canonical_order import canonical_order
+from treerank.documents.columns import Columns
 from treerank.documents.eval_set import EvalSet
 from treerank.documents.queries import QueryGroups
 from treerank.documents.rows import Rows
@@ -313,6 +314,30 @@ def test_tables_of_arrow_and_frames_of_polars_are_read_too():
     one = model_of(ranker.fit(frame.drop(columns=["label", "query"]), Y, QID))
     for table in (pa.Table.from_pandas(frame), pl.from_pandas(frame)):
         assert model_of(fit_by_one(ranker, table, list(frame.columns))) == one
+
+
+@pytest.mark.parametrize("n_workers", [1, 2])
+def test_features_of_every_precision_are_read_without_loss(n_workers):
+    frame = frame_of(X, Y, QID)
+    single = frame.astype({f"f{j}": np.float32 for j in range(X.shape[1])})
+    columns = FrameColumns.of(list(frame.columns), "label", "query", {}, {})
+    task = shard_module.Task(TreeDirectRanker(TREES), columns, 0, None)
+    parts = [[single[:50]], [single[:0]], [frame[50:90]], [single[90:]]]
+    expected = np.vstack([part[0].iloc[:, : X.shape[1]] for part in parts])
+
+    def read(workers):
+        own = [[part[0]] for part in parts[workers.rank :: n_workers]]
+        shard = shard_module._read_ahead(task, own).shard
+        assert own == [[]] * len(own)
+        return shard_module._agreed(workers, columns, Columns(), shard)[0].values
+
+    values = in_collective(n_workers, read)
+    assert all(matrix.dtype == np.float64 for matrix in values)
+    order = [0, 2, 1, 3] if n_workers == 2 else [0, 1, 2, 3]
+    starts = np.cumsum([0, *(len(parts[i][0]) for i in order)])
+    at = {i: slice(a, b) for i, a, b in zip(order, starts, starts[1:], strict=False)}
+    joined = np.vstack(values)
+    np.testing.assert_array_equal(np.vstack([joined[at[i]] for i in range(4)]), expected)
 
 
 def fit_by_one(ranker, table, names):

@@ -10,6 +10,7 @@ import tempfile
 import traceback
 import warnings
 from collections.abc import Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -107,6 +108,9 @@ def fit_shard(
         warnings.simplefilter("default")
         warnings.filterwarnings("ignore", "(?s).*Empty dataset at worker|.*src/collective")
         try:
+            pool = ThreadPoolExecutor(1)  # reads rows while the workers meet
+            ahead = pool.submit(_read_ahead, task, frames)
+            pool.shutdown(wait=False)
             with (
                 collective_of(network | {"dmlc_task_id": f"{rank:06}"}) as workers,
                 using(_checkpoint_of(task, workers)),
@@ -114,7 +118,7 @@ def fit_shard(
                 kernel_threads(n_threads),
             ):
                 ranker = _limited(clone(task.ranker), n_threads)
-                n_rows = _fit(task, ranker, frames, eval_frames, workers)
+                n_rows = _fit(task, ranker, ahead, frames, eval_frames, workers)
                 has_rows = workers.join(np.array([n_rows])) > 0
                 if workers.rank == np.argmax(has_rows):  # the others know less: nothing of no rows
                     model = _bytes_of(ranker)
@@ -138,32 +142,36 @@ def _limited(ranker: Any, n_threads: int) -> Any:
 def _fit(
     task: Task,
     ranker: Any,
+    read_ahead: "Future[_ReadAhead]",
     frames: Sequence[Partition],
     eval_frames: Sequence[Partition] | None,
     workers: Collective,
 ) -> int:
     """Fit ``ranker`` in place to the rows of this worker; return how many these are.
 
-    The other arguments are as in :func:`fit_shard`; ``workers`` are the workers of the fit.
+    ``read_ahead`` is the result of :func:`_read_ahead`, and ``workers`` are the workers of the fit.
+    The other arguments are as in :func:`fit_shard`.
     """
     columns = task.columns
     _refuse_other_versions(workers)
-    reader: Any = clone(ranker)
-    feature_columns = _columns_of_all(workers, columns, frames)
+    reader, values, shard = read_ahead.result()
+    if columns.categories:
+        values.join(workers.gather_json(values.as_plain()))
+    feature_columns = Columns.of_values(values)
+    if columns.categories:
+        shard = _read(reader, columns, feature_columns, frames, columns.weights)
 
-    def read(
-        frames: Sequence[Partition], weights: Mapping[str, str]
-    ) -> tuple[Rows, dict[str, Any]]:
-        shard = _read(reader, columns, feature_columns, frames, weights)
+    def agreed(shard: dict[str, Any] | None) -> tuple[Rows, dict[str, Any]]:
         rows, by_row = _agreed(workers, columns, feature_columns, shard)
         warn_of_copied_columns(reader, rows.values, {"y": by_row["y"]})
         return rows, by_row
 
-    documents, by_row = read(frames, columns.weights)
+    documents, by_row = agreed(shard)
     eval_set: EvalSet | None = None
     if eval_frames is not None:
         with naming("eval_set"):
-            held_out, of_held_out = read(eval_frames, {})
+            shard = _read(reader, columns, feature_columns, eval_frames, {})
+            held_out, of_held_out = agreed(shard)
             groups = QueryGroups.from_qid(of_held_out["qid"], len(held_out))
             sets = [(held_out, {"": of_held_out["y"]}, groups)]
             eval_set = with_metrics(sets, [metric_of(ranker)])
@@ -186,22 +194,35 @@ def _refuse_other_versions(workers: Collective) -> None:
             )
 
 
-def _columns_of_all(
-    workers: Collective, columns: FrameColumns, frames: Sequence[Partition]
-) -> Columns:
-    """Return the feature columns with all categories that occur on any worker.
+class _ReadAhead(NamedTuple):
+    """What a worker reads of its own rows before it has met the others.
 
-    ``frames`` are the partitions of this one.
+    ``reader`` is an unfitted ranker that knows the columns, and ``values`` has the categories of
+    this worker. ``shard`` is what :func:`_read` returns, or None if features are categories: the
+    workers have to agree on these first.
     """
-    values = TableValues()
-    for (frame,) in frames:
+
+    reader: Any
+    values: TableValues
+    shard: dict[str, Any] | None
+
+
+def _read_ahead(task: Task, frames: Sequence[Partition]) -> _ReadAhead:
+    """Read what needs no other worker of the partitions ``frames``.
+
+    A thread does so while the workers meet, which takes a tenth of a second.
+    """
+    columns, values, reader = task.columns, TableValues(), clone(task.ranker)
+    for (frame,) in frames if columns.categories else frames[:1]:  # names are the same in all
         table = nw.from_native(frame, eager_only=True)
         values.add(table.select(columns.features), columns.categories)
     if columns.categories:
-        values.join(workers.gather_json(values.as_plain()))
-    return Columns.of_values(values)
+        return _ReadAhead(reader, values, None)
+    shard = _read(reader, columns, Columns.of_values(values), frames, columns.weights)
+    return _ReadAhead(reader, values, shard)
 
 
+@keeping_freed_memory()  # of a partition, for the next one
 def _read(
     reader: Any,
     columns: FrameColumns,
@@ -211,11 +232,11 @@ def _read(
 ) -> dict[str, Any] | None:
     """Return features, labels, queries and weights as arguments of ``training_set``.
 
-    None if no row has a label. ``X`` is a list with a matrix for each partition. Each partition is
-    taken out of ``frames`` as it is read, so that its memory is free. ``weights`` maps arguments to
-    columns.
+    None if no row has a label. Each partition is taken out of ``frames`` as it is read, so that its
+    memory is free. ``weights`` maps arguments to columns.
     """
-    matrices, others = list[np.ndarray](), list[Any]()
+    X, others, end = None, list[Any](), 0
+    n_rows = sum(len(frame) for (frame,) in frames)
     needed = [*dict.fromkeys([columns.label, columns.query, *weights.values()])]
     for partition in frames:
         table = nw.from_native(partition.pop(), eager_only=True)
@@ -228,9 +249,14 @@ def _read(
                 f"frame must hold features that are numbers; got text in {quote(texts)}."
             )
         others.append(table.select(needed))
-        X = check_features(reader, features.to_native(), reset=True, columns=feature_columns)
-        matrices.append(X)
+        values = check_features(reader, features.to_native(), reset=True, columns=feature_columns)
+        del table, features
         free_unused_memory()
+        start, end = end, end + len(values)
+        if X is None:
+            X = np.empty((n_rows, values.shape[1]), values.dtype)
+        X = X.astype(np.result_type(X, values), copy=False)
+        X[start:end] = values
     if not others:
         return None
     table = nw.concat(others)
@@ -241,7 +267,7 @@ def _read(
         argument: check_weight(argument, table[column].to_numpy(), len(y))
         for argument, column in weights.items()
     }
-    return {"X": matrices, "y": y, "qid": table[columns.query].to_numpy(), **checked}
+    return {"X": X, "y": y, "qid": table[columns.query].to_numpy(), **checked}
 
 
 def _are_unjudged(labels: nw.Series[Any]) -> bool:
@@ -262,26 +288,15 @@ def _agreed(
     ``shard`` is what :func:`_read` returns; None becomes empty arrays. Features get a dtype that
     can hold the features of all workers. Refuses a frame that has no labels on any worker.
     """
-    dtype = None if shard is None else np.result_type(*shard["X"]).str
+    dtype = None if shard is None else shard["X"].dtype.str
     dtypes = [name for name in workers.gather_json(dtype) if name is not None]
     if not dtypes:
         raise ValueError("frame must have rows; got none with a label.")
     if shard is None:
         shard = {name: np.empty(0) for name in ("y", *columns.weights)}
-        shard |= {"X": [], "qid": np.empty(0, dtype=np.int64)}
-    matrices = shard.pop("X")
-    X = np.empty((len(shard["y"]), len(columns.features)), np.result_type(*dtypes))
-    _move(matrices, X)
+        shard |= {"X": np.empty((0, len(columns.features))), "qid": np.empty(0, dtype=np.int64)}
+    X = shard.pop("X").astype(np.result_type(*dtypes), copy=False)
     return Rows(X, columns=feature_columns, workers=workers), shard
-
-
-def _move(matrices: list[np.ndarray], X: np.ndarray) -> None:
-    """Write matrices below each other to ``X``; take each out of the list, to free its memory."""
-    end = len(X)
-    while matrices:
-        start = end - len(matrices[-1])
-        X[start:end] = matrices.pop()
-        end = start
 
 
 def _checkpoint_of(task: Task, workers: Collective) -> Checkpoint | None:
