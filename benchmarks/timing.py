@@ -6,7 +6,6 @@ import numpy as np
 
 from .drawing import intervals, table
 from .page import Section
-from .questions import listed
 
 #: Seconds until the threads of OpenMP, which wait for work after a parallel loop, are asleep. Until
 #: then they take a core from the next function and their time counts as its own.
@@ -47,6 +46,10 @@ def ratio_of(times, ours, theirs):
         "cpu ratio": np.median(cpu),
         "milliseconds": np.median(times[ours][:, 0]),
     }
+
+
+#: What other values than times are, in the title of their table.
+SHOWN = {"added MB": "added memory", "kB": "file size"}
 
 
 def section_of(rows, answer, notes=""):
@@ -94,7 +97,8 @@ def section_of(rows, answer, notes=""):
         of_kind = [row for row in others if tuple(row["values"]) == names]
         body = [[_name(row), *map(number, row["values"].values())] for row in of_kind]
         named = [name.replace("cpu", "CPU") for name in names]
-        title = f"Measurements in {listed(named)}"
+        others = [SHOWN[name] for name in names if name in SHOWN]
+        title = " and ".join(["Times", *others])
         tables.append((title, table(["measured", *named], body)))
     return Section(answer, charts, tables, notes)
 

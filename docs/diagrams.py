@@ -226,7 +226,7 @@ def export_check():
     d.arrow((496, 82), (526, 82), label="yes", at=(511, 68))
     d.arrow((496, 110), (526, 110), label="no", at=(511, 126))
     d.text(530, 82, "file", "b")
-    d.text(530, 110, "refused", "b")
+    d.text(530, 110, "error", "b")
     return d
 
 
@@ -244,7 +244,7 @@ def workers():
     d.text(170, 88, "by query", "k m")
     d.arrow((456, 53), (456, 185), both=True)
     d.text(468, 112, "sums of histograms,", "m")
-    d.text(468, 130, "never rows", "m")
+    d.text(468, 130, "a sample of rows", "m")
     d.box(220, 222, 220, 26, "one model file, to the client", color="green")
     d.arrow((330, 208), (330, 222))
     return d
