@@ -153,6 +153,7 @@ def _new_tree(
         pairs=np.empty((n_pairs, 2), dtype=np.int64),
         planned=np.empty(n_pairs, dtype=np.int64),
         buffers=np.empty((n_threads, _MOST_TOGETHER, n_integers), dtype=np.int64),
+        memory=np.empty(n_threads, dtype=splitter.MEMORY),
         working=np.empty_like(rows),
         step=np.array([step], dtype=STEP),
         counters=tasks.new_counters(),
@@ -245,6 +246,7 @@ def _do_task(task, data, packed, settings, rows, tree, extras):
                 settings,
                 step.pair,
                 (tree.nodes, tree.paths, tree.slots, tree.n_kept, tree.best[task]),
+                tree.memory[task],
                 extras,
             )
 

@@ -73,8 +73,9 @@ def fill(
     if zeros is not None:
         chosen = np.empty(BATCH, dtype=np.uint16)
     for k in range(n_blocks):
-        for i in range(histograms.shape[1]):  # to assign to a slice takes longer to compile
-            histograms[blocks[k] - first, i] = 0
+        at = np.uint64(blocks[k] - first)
+        for i in range(np.uint64(histograms.shape[1])):  # a slice takes longer to compile
+            histograms[at, i] = 0
     for start in range(0, len(rows), BATCH):
         n = min(BATCH, len(rows) - start)
         first_sum, last_sum = np.int64(0), np.int64(0)
@@ -92,80 +93,86 @@ def fill(
                 _prefetch(later_bins + _BYTES * block)
                 batch[n_integers + k, i] = np.int64(bins[row, block])
         for k in range(n_blocks):
-            block_bins, histogram = batch[n_integers + k, :n], histograms[blocks[k] - first]
-            of_batch = batch[: packed.shape[1], :n]
+            at, bins_at = np.uint64(blocks[k] - first), n_integers + k
             if zeros is not None:
-                zero = zeros[blocks[k]]
-                n_chosen = _choose(block_bins, zero, chosen)
+                zero = np.uint64(zeros[blocks[k]])
+                n_chosen = _choose(batch, bins_at, n, zero, chosen)
                 if n_chosen < n:
                     sums = first_sum, last_sum
-                    _add_chosen(block_bins, zero, of_batch, sums, chosen[:n_chosen], histogram)
+                    _add_chosen(batch, bins_at, zero, sums, chosen, n_chosen, histograms, at)
                     continue
-            _add(block_bins, of_batch, histogram)
+            _add(batch, bins_at, n, histograms, at)
+
+
+# The functions below get whole arrays and the row to use, not slices: a slice counts as a reference
+# to its array, and threads that count references to the same array wait for each other.
 
 
 @register_jitable(error_model="numpy")
-def _choose(bins, zeros, chosen):
+def _choose(batch, bins_at, n, zeros, chosen):
     """Write the numbers of the documents whose bins differ from ``zeros``; return how many.
 
-    Where few documents of the batch have ``zeros``, none is left out, and nothing is written.
+    The bins of the batch's ``n`` documents are row ``bins_at`` of ``batch``. Where few of them have
+    ``zeros``, none is left out, and nothing is written.
     """
-    n_zeros, n = np.int64(0), np.uint64(0)
-    for i in range(0, len(bins), _EVERY):
-        n_zeros += np.uint64(bins[i]) == zeros
-    if _SPARSE * _EVERY * n_zeros < len(bins):
-        return len(bins)
-    for i in range(np.uint64(len(bins))):  # no branch, as it could not be predicted
-        chosen[n] = i
-        n += np.uint64(np.uint64(bins[i]) != zeros)
-    return np.int64(n)
+    n_zeros, n_chosen = np.int64(0), np.uint64(0)
+    for i in range(0, n, _EVERY):
+        n_zeros += np.uint64(batch[bins_at, i]) == zeros
+    if _SPARSE * _EVERY * n_zeros < n:
+        return n
+    for i in range(np.uint64(n)):  # no branch, as it could not be predicted
+        chosen[n_chosen] = i
+        n_chosen += np.uint64(np.uint64(batch[bins_at, i]) != zeros)
+    return np.int64(n_chosen)
 
 
 @register_jitable(error_model="numpy")
-def _add(bins, packed, histogram):
-    """Add the packed gradients of a batch of documents to the histogram of one block.
+def _add(batch, bins_at, n, histograms, at):
+    """Add the packed gradients of a batch of documents to row ``at`` of ``histograms``.
 
-    ``bins`` are their bins of the block, and ``packed`` is of shape (n_integers, n).
+    The bins of the ``n`` documents in the block are row ``bins_at`` of ``batch``, whose first row
+    or rows are the packed gradients.
     """
-    begin = address(histogram)
-    for i in range(np.uint64(len(bins))):
-        _add_row(
-            begin, np.uint64(bins[i]), packed[0, i], packed[-1, i], len(packed) == 1, histogram
-        )
+    begin, is_packed = _address_of_row(histograms, at), histograms.shape[1] == WIDTH * STRIDE
+    last = np.uint64(0 if is_packed else 1)
+    for i in range(np.uint64(n)):
+        bins = np.uint64(batch[bins_at, i])
+        _add_row(begin, bins, batch[0, i], batch[last, i], is_packed)
 
 
 @register_jitable(error_model="numpy", inline="always")
-def _add_row(begin, bins, first, last, is_packed, histogram):
-    """Add packed gradients to the bins of one document; ``begin`` is the histogram's address."""
+def _add_row(begin, bins, first, last, is_packed):
+    """Add packed gradients to the bins of a document; ``begin`` is the histogram's address."""
     if is_packed:
         for j in range(WIDTH):
-            histogram[_bin_index(bins, j)] += first
+            _add_to(begin + np.uint64(8) * _bin_index(bins, j), (first,))  # type: ignore[call-arg]
     else:
         for j in range(WIDTH):
             at = begin + np.uint64(16) * _bin_index(bins, j)
-            _add_two(at, first, last)  # type: ignore[call-arg]
+            _add_to(at, (first, last))  # type: ignore[call-arg]
 
 
 @register_jitable(error_model="numpy")
-def _add_chosen(bins, zeros, packed, sums, chosen, histogram):
+def _add_chosen(batch, bins_at, zeros, sums, chosen, n_chosen, histograms, at):
     """Add a batch as ``_add`` does, where all documents but the ``chosen`` ones have ``zeros``.
 
     ``sums`` are the sums of the packed gradients of the whole batch.
     """
-    begin, is_packed = address(histogram), len(packed) == 1
+    begin, is_packed = _address_of_row(histograms, at), histograms.shape[1] == WIDTH * STRIDE
+    n_integers = 1 if is_packed else 2
     first_of_zeros, last_of_zeros = sums
-    for t in range(np.uint64(len(chosen))):
+    for t in range(np.uint64(n_chosen)):
         row = np.uint64(chosen[t])
-        first, last = packed[0, row], packed[-1, row]
+        bins, first = np.uint64(batch[bins_at, row]), batch[0, row]
+        last = batch[np.uint64(n_integers - 1), row]
         first_of_zeros -= first
         last_of_zeros -= last
-        _add_row(begin, np.uint64(bins[row]), first, last, is_packed, histogram)
-    n_integers = len(packed)
+        _add_row(begin, bins, first, last, is_packed)
     for j in range(WIDTH):
-        at = n_integers * np.int64(_bin_index(zeros, j))
-        histogram[at] += first_of_zeros
+        index = n_integers * np.int64(_bin_index(zeros, j))
+        histograms[at, index] += first_of_zeros
         if not is_packed:
-            histogram[at + 1] += last_of_zeros
+            histograms[at, index + 1] += last_of_zeros
 
 
 @register_jitable
@@ -212,16 +219,17 @@ def _prefetch(typing_context, address):
 
 
 @intrinsic
-def _add_two(typing_context, address, first, second):
-    """Add two integers at an address by one vector instruction; numba would use two."""
+def _add_to(typing_context, address, integers):
+    """Add integers to those at an address, by one instruction; numba would use one for each."""
 
     def generate(context, builder, signature, arguments):
-        pointer, *integers = arguments
-        two = ir.VectorType(ir.IntType(64), 2)
-        pointer, both = builder.inttoptr(pointer, two.as_pointer()), ir.Constant(two, ir.Undefined)
-        for number, integer in enumerate(integers):
-            both = builder.insert_element(both, integer, ir.Constant(ir.IntType(32), number))
-        builder.store(builder.add(builder.load(pointer, align=8), both), pointer, align=8)
+        pointer, packed = arguments
+        several = ir.VectorType(ir.IntType(64), len(integers))
+        pointer, summand = builder.inttoptr(pointer, several.as_pointer()), several(ir.Undefined)
+        for number in range(len(integers)):
+            integer = builder.extract_value(packed, number)
+            summand = builder.insert_element(summand, integer, ir.IntType(32)(number))
+        builder.store(builder.add(builder.load(pointer, align=8), summand), pointer, align=8)
         return context.get_dummy_value()
 
-    return types.void(types.uint64, types.int64, types.int64), generate
+    return types.void(types.uint64, integers), generate

@@ -40,6 +40,11 @@ SPLIT = np.dtype(
 )
 
 
+#: Working memory of a search: the sums that ``packing.unpack`` writes, and its own memory. As parts
+#: of a record, these arrays have no count of references, which would take time in each feature.
+MEMORY = np.dtype([("sums", np.float64, (3, N_BINS)), ("running", np.int64, (2, N_BINS))])
+
+
 class TreeRules(NamedTuple):
     """Rules for trees, named like the parameters of :class:`HistogramTrees`."""
 
@@ -127,6 +132,7 @@ def search_blocks(
     settings: Any,
     pair: np.ndarray,
     tree: tuple[np.ndarray, ...],
+    memory: Any,
     extras: bool | None,
 ) -> None:
     """Find the best splits of one leaf or two sibling leaves in blocks from number ``first`` on.
@@ -134,13 +140,14 @@ def search_blocks(
     ``small`` has the histograms of the first leaf; they are stored where a node below may need
     them. The histograms of the second leaf are the parent's minus the first leaf's,
     and are computed here. A better split replaces the best one of the task. ``data`` and ``tree``
-    are fields of ``tree.Data`` and ``tree.Growth``, and ``settings`` a record of layout and rules.
+    are fields of ``tree.Data`` and ``tree.Growth``, ``settings`` is a record of layout and rules,
+    and ``memory`` one of ``MEMORY``.
     Of equal splits, the one by the first feature is the best, wherever its column is. ``extras``
     may be None only if there are neither categories nor monotone constraints.
     """
     columns, groups, histograms = data
     nodes, paths, slots, n_kept, best = tree
-    sums, running = np.empty((3, N_BINS)), np.empty((2, N_BINS), dtype=np.int64)
+    sums, running = memory.sums, memory.running
     for block in range(first, first + len(small)):
         sibling = small[block - first]
         for child in range(1 + (pair[1] >= 0)):
@@ -173,18 +180,20 @@ def search_blocks(
                 slot = n_kept[block]
                 n_kept[block] += 1
                 slots[number, block] = slot
-                block_columns = columns[block * WIDTH : (block + 1) * WIDTH]
-                _store(sibling, histograms[slot, block], block_columns, settings.n_integers)
+                _store(small, block - first, block, slot, columns, settings.n_integers, histograms)
 
 
 @register_jitable(error_model="numpy")
-def _store(packed, histogram, columns, n_integers):
-    """Keep the histogram of a node in one block, for its children; only bins that are read."""
+def _store(small, at, block, slot, columns, n_integers, histograms):
+    """Keep row ``at`` of ``small``, the histogram of a node in one block, for its children.
+
+    Only bins that are read are copied to the histograms of the leaf at ``slot``.
+    """
     for j in range(WIDTH):
-        column, begin = columns[j], j * STRIDE * n_integers
+        column, begin = columns[block * WIDTH + j], j * STRIDE * n_integers
         end = begin + (column.n_values + column.is_category) * n_integers
         for i in range(np.uint64(begin), np.uint64(end)):  # to assign a slice compiles longer
-            histogram[i] = packed[i]
+            histograms[slot, block, i] = small[at, i]
 
 
 @register_jitable(error_model="numpy")

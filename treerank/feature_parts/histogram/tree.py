@@ -88,6 +88,7 @@ class Growth(NamedTuple):
     pairs: np.ndarray  # new leaves with histograms that are not searched yet; of shape (n_pairs, 2)
     planned: np.ndarray  # leaves to split next, see ``speculation``
     buffers: np.ndarray  # histograms of some blocks for each task, which stay in its cache
+    memory: np.ndarray  # of the search in each task, see ``splitter.MEMORY``
     working: np.ndarray  # memory for rows that are being sorted
     step: np.ndarray  # the step that threads are in
     counters: np.ndarray  # of its tasks, see ``tasks``
