@@ -139,11 +139,10 @@ def section(rows):
         for name in sets
     ]
     notes = (
-        "The models in `best()` and their weights were chosen on the training and validation "
-        "parts of these data sets, before the test parts were read. In the same way, some fits of "
-        "an earlier version of `best()` were removed. The table shows processor times because "
-        "other programs were running during the measurements, and affect processor times less "
-        "than elapsed times."
+        "The models in `best()` and their weights were chosen, and some fits of an earlier "
+        "version were removed, based on the training and validation parts of these data sets, "
+        "before the test parts were read. Processor times are compared because other programs "
+        "were running during the measurements, and affect processor times less than elapsed times."
     )
     return Section(
         answer,

@@ -147,8 +147,8 @@ def section(rows):
         ),
     ]
     notes = (
-        "Queries, documents and users are simulated; no real click log was used. The severity is "
-        "the exponent of the users' position bias. In the tables, "
+        "Queries, documents and users are simulated; no real click log was used. At severity s, "
+        "the probability that a user examines position k is proportional to 1/k^s. In the tables, "
         '"debiased" is a ranker that corrects for position bias, "ignored" is a ranker that uses '
         'click rates and ignores positions, and "as labels" is a ranker that uses each click as a '
         "label."
