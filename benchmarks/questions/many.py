@@ -368,8 +368,8 @@ def section(rows):
         "of relative times shows the processor time of a fit that chooses its sizes on held-out "
         "queries, divided by that of a fit that uses the sizes of the rule.\n\nThe rule makes the "
         "number of leaves and the sum of the learning rates proportional to powers of the number "
-        "of queries. The table of constants shows both values for 1,000 queries, and the "
-        "exponents of the powers."
+        "of queries. The table of constants shows the number of leaves and the sum of the "
+        "learning rates for 1,000 queries, and the exponents of the powers."
     )
     charts = [intervals(answer, groups, "lead over the best cell in NDCG@10")] if groups else []
     return Section(answer, charts, tables, notes)
