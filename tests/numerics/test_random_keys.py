@@ -1,5 +1,7 @@
 """Keyed random numbers: what a key gives never changes, and looks random in every direction."""
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -7,7 +9,15 @@ from hypothesis import strategies as st
 from numba import njit
 from scipy import stats
 
-from treerank.numerics.random_keys import _FEW, _stream_output, gumbel, stream, uniform, uniforms
+from treerank.numerics.random_keys import (
+    _FEW,
+    _stream_output,
+    gumbel,
+    log_of,
+    stream,
+    uniform,
+    uniforms,
+)
 
 words = st.integers(0, 2**63 - 1)
 
@@ -59,6 +69,24 @@ def test_known_keys_keep_their_numbers(key, expected):  # also without a compile
 def test_numbers_lie_strictly_between_zero_and_one(seed, iteration, document):
     assert 0 < uniform(seed, iteration, document) < 1
     assert np.isfinite(gumbel(stream(seed, iteration), document))
+
+
+@njit
+def logs(numbers):
+    found = np.empty(len(numbers))
+    for i in range(len(numbers)):
+        found[i] = log_of(numbers[i])
+    return found
+
+
+def test_logarithms_are_those_of_the_c_library():
+    halves = 2.0 ** -np.arange(1.0, 54)
+    near_root = np.float64(0.5**0.5) * (1 + np.arange(-3, 4) * 2.0**-52)
+    numbers = [halves, 1 - halves, near_root, 2 * near_root, np.linspace(2**-52, 40, 9_999)]
+    numbers = np.concatenate([*numbers, [1.0, np.finfo(float).tiny, np.finfo(float).max]])
+    expected = np.array([math.log(number) for number in numbers])
+    np.testing.assert_allclose(logs(numbers), expected, rtol=2.1 * 2.0**-52, atol=0)
+    assert [log_of(number) for number in numbers] == logs(numbers).tolist()  # without a compiler
 
 
 def test_seeds_are_uniform_too():

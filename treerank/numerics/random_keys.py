@@ -13,14 +13,16 @@ References
 .. [1] Steele, Lea and Flood (2014). Fast splittable pseudorandom number generators. OOPSLA.
 """
 
-import math
-
 import numpy as np
 
 from treerank.numerics.compiling import njit, register_jitable
 
 _MASK = 0xFFFFFFFFFFFFFFFF
 _STEP = 0x9E3779B97F4A7C15  # an odd step reaches all 2^64 states; the golden ratio spreads them
+#: Bits of the square root of a half.
+_SQRT_HALF = np.int64(np.float64(0.5**0.5).view(np.int64))
+#: log(2) as a number of few bits, whose multiples are exact, and the rest of it.
+_LOG_2 = 0xB17217F7 * 2.0**-32, 1.9082149292705878e-10
 _FEW = 8192  # numbers that NumPy computes in less time than is worth a kernel
 
 
@@ -88,7 +90,7 @@ def uniforms_of_many(seed: int, iteration: int, documents: np.ndarray) -> np.nda
     return numbers
 
 
-@register_jitable
+@register_jitable(error_model="numpy", forceinline=True)
 def gumbel(state: int, document: int) -> float:
     """Return a document's standard Gumbel number, given the iteration's state of :func:`stream`.
 
@@ -97,10 +99,35 @@ def gumbel(state: int, document: int) -> float:
 
     Examples
     --------
-    >>> -3.7 < gumbel(stream(0, 0), 1) < 36.8
+    >>> bool(-3.7 < gumbel(stream(0, 0), 1) < 36.8)
     True
     """
-    return -math.log(-math.log(uniform_of(state, document)))
+    return -log_of(-log_of(uniform_of(state, document)))
+
+
+@register_jitable(error_model="numpy", forceinline=True)
+def log_of(x: float) -> float:
+    r"""Return the logarithm of a positive, normal number, to a few units in the last place.
+
+    It is the series of :math:`2 \operatorname{artanh} s` for a number between the square roots of a
+    half and of 2, plus a multiple of :math:`\log 2`. Without branches, loops that call it are done
+    in vectors: they take a third of the time of the C library's logarithm. And its bits are the
+    same on every machine.
+
+    Examples
+    --------
+    >>> float(log_of(1.0)), float(log_of(0.5) + np.log(2))
+    (0.0, 0.0)
+    """
+    bits = np.float64(x).view(np.int64)
+    power = (bits - _SQRT_HALF) >> 52  # of two: the other factor is near 1
+    above_1 = np.int64(bits - (power << 52)).view(np.float64) - 1.0
+    s = above_1 / (2.0 + above_1)
+    z = s * s  # after 1/19, the series changes no bits
+    series = 1 / 13 + z * (1 / 15 + z * (1 / 17 + z * (1 / 19)))
+    series = 1 / 3 + z * (1 / 5 + z * (1 / 7 + z * (1 / 9 + z * (1 / 11 + z * series))))
+    k = np.float64(power)
+    return k * _LOG_2[0] + (2.0 * s + (k * _LOG_2[1] + 2.0 * s * z * series))
 
 
 @register_jitable

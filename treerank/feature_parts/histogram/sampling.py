@@ -37,6 +37,8 @@ class RowSampler:
 
     def rows(self, key: Key) -> np.ndarray:
         """Return the rows of one tree, in ascending order; at least one row over all workers."""
+        if not self.draws:
+            return np.arange(self.n_rows, dtype=np.uint32)
         keep = np.ones(self.n_rows, dtype=bool)
         for purpose, share, numbers in self.draws:
             keys = uniforms(*key_for(purpose, key), numbers)

@@ -127,4 +127,7 @@ def extremes(values: np.ndarray) -> tuple[float, float]:
 def rounded(values: np.ndarray, largest: float) -> np.ndarray:
     """Return float32 values, rounded to 2^-24 of the power of two above ``largest``."""
     step = ldexp(1.0, max(frexp(largest)[1] - _MANTISSA_BITS, _SMALLEST_EXPONENT))
-    return (np.rint(values / step) * step).astype(np.float32)
+    scaled = values * (1 / step)  # exact, as steps are powers of two
+    np.rint(scaled, out=scaled)  # in place: memory for each result would take longer to get
+    scaled *= step
+    return scaled.astype(np.float32)

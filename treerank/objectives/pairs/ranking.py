@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from treerank.numerics.compiling import kernel_for, njit, register_jitable
-from treerank.numerics.random_keys import gumbel, stream
+from treerank.numerics.random_keys import log_of, stream, uniform_of
 from treerank.numerics.sorting import sort_falling
 from treerank.numerics.ties import end_of_block, extent
 
@@ -299,7 +299,7 @@ def _sort_by_merging(queries, keys, indptr, order, falling):
         sort_falling(sorted_keys, query_order, False)
 
 
-@njit(nogil=True)
+@njit(nogil=True, error_model="numpy")
 def add_noise(
     first: int,
     last: int,
@@ -316,5 +316,11 @@ def add_noise(
     determine the noise. The queries are ``first`` to ``last``.
     """
     state = stream(rule.seed, iteration)
-    for t in range(indptr[first], indptr[last]):
-        keys[t] = x[t] + rule.smoothing * gumbel(state, names[t])
+    begin, end, smoothing = np.uint64(indptr[first]), np.uint64(indptr[last]), rule.smoothing
+    for t in range(begin, end):
+        keys[t] = uniform_of(state, names[t])
+    for _ in range(2):  # a loop of its own, which the compiler does in vectors
+        for t in range(begin, end):
+            keys[t] = -log_of(keys[t])
+    for t in range(begin, end):
+        keys[t] = x[t] + smoothing * keys[t]
