@@ -70,7 +70,11 @@ class Page:
         """Add the charts of the papers' experiments, and return their Markdown."""
         papers = module_of("papers")
         lines = [f"## {papers.TITLE}", "", *self.lines_of("papers", papers.section())]
-        repeat = f"Run `{papers.COMMAND}` to repeat Table 1 of the DirectRanker paper."
+        repeat = (
+            f"To reproduce Table 1 of the DirectRanker paper with a shortened protocol, run "
+            f"`{papers.COMMAND}`, where FOLDER contains a data set such as MQ2008. Without "
+            "`--quick`, the script follows the full protocol."
+        )
         return "\n".join([*lines, repeat, ""])
 
     def lines_of(self, question: str, section: Section) -> list[str]:
