@@ -205,8 +205,8 @@ def passages(rows):
     default = (
         f"On {len(PUBLIC)} public data sets, with {FEW[0]} to {FEW[-1]} of their queries used for "
         f"training, the default has an average gain of {gain_of(DEFAULT)} over trees that are "
-        f"fitted to a single loss. Fitting the default takes {times_of(DEFAULT)} as fitting trees to a single "
-        "loss. The default was also compared with a linear model and with `LGBMRanker()` in "
+        f"fitted to a single loss. Fitting the default takes {times_of(DEFAULT)} as fitting trees "
+        "to a single loss. The default was also compared with a linear model and with `LGBMRanker()` in "
         f"{len(cells)} cases, each of which is a combination of a data set and a number of judged "
         f"queries. {worse} On average, the NDCG@10 of the default is "
         f"{ndcg(pooled(public[DEFAULT, LINEAR])[0])} higher than that of the linear model and "
