@@ -329,7 +329,7 @@ def test_features_of_every_precision_are_read_without_loss(n_workers):
         own = [[part[0]] for part in parts[workers.rank :: n_workers]]
         shard = shard_module._read_ahead(task, own).shard
         assert own == [[]] * len(own)
-        return shard_module._agreed(workers, columns, Columns(), shard)[0].values
+        return shard_module._agreed(workers, columns, Columns(), shard)[0].values[:]
 
     values = in_collective(n_workers, read)
     assert all(matrix.dtype == np.float64 for matrix in values)

@@ -33,6 +33,7 @@ from treerank.documents.features import check_features
 from treerank.documents.labels import check_labels
 from treerank.documents.queries import QueryGroups
 from treerank.documents.rows import Rows
+from treerank.documents.stacked import StackedMatrix
 from treerank.documents.training_set import training_set
 from treerank.feature_parts.registry import make_feature_part
 from treerank.files.checkpoint import Checkpoint, using
@@ -172,6 +173,7 @@ def _fit(
         with naming("eval_set"):
             shard = _read(reader, columns, feature_columns, eval_frames, {})
             held_out, of_held_out = agreed(shard)
+            held_out = replace(held_out, values=held_out.values.joined())
             groups = QueryGroups.from_qid(of_held_out["qid"], len(held_out))
             sets = [(held_out, {"": of_held_out["y"]}, groups)]
             eval_set = with_metrics(sets, [metric_of(ranker)])
@@ -222,7 +224,6 @@ def _read_ahead(task: Task, frames: Sequence[Partition]) -> _ReadAhead:
     return _ReadAhead(reader, values, shard)
 
 
-@keeping_freed_memory()  # of a partition, for the next one
 def _read(
     reader: Any,
     columns: FrameColumns,
@@ -232,11 +233,11 @@ def _read(
 ) -> dict[str, Any] | None:
     """Return features, labels, queries and weights as arguments of ``training_set``.
 
-    None if no row has a label. Each partition is taken out of ``frames`` as it is read, so that its
-    memory is free. ``weights`` maps arguments to columns.
+    None if no row has a label. ``X`` is a list with a matrix for each partition. Each partition is
+    taken out of ``frames`` as it is read, so that its memory is free. ``weights`` maps arguments to
+    columns.
     """
-    X, others, end = None, list[Any](), 0
-    n_rows = sum(len(frame) for (frame,) in frames)
+    matrices, others = list[np.ndarray](), list[Any]()
     needed = [*dict.fromkeys([columns.label, columns.query, *weights.values()])]
     for partition in frames:
         table = nw.from_native(partition.pop(), eager_only=True)
@@ -249,14 +250,10 @@ def _read(
                 f"frame must hold features that are numbers; got text in {quote(texts)}."
             )
         others.append(table.select(needed))
-        values = check_features(reader, features.to_native(), reset=True, columns=feature_columns)
+        X = check_features(reader, features.to_native(), reset=True, columns=feature_columns)
+        matrices.append(X)
         del table, features
         free_unused_memory()
-        start, end = end, end + len(values)
-        if X is None:
-            X = np.empty((n_rows, values.shape[1]), values.dtype)
-        X = X.astype(np.result_type(X, values), copy=False)
-        X[start:end] = values
     if not others:
         return None
     table = nw.concat(others)
@@ -267,7 +264,7 @@ def _read(
         argument: check_weight(argument, table[column].to_numpy(), len(y))
         for argument, column in weights.items()
     }
-    return {"X": X, "y": y, "qid": table[columns.query].to_numpy(), **checked}
+    return {"X": matrices, "y": y, "qid": table[columns.query].to_numpy(), **checked}
 
 
 def _are_unjudged(labels: nw.Series[Any]) -> bool:
@@ -285,17 +282,18 @@ def _agreed(
 ) -> tuple[Rows, dict[str, Any]]:
     """Return ``(features, other arguments)`` of this worker's rows, alike on all workers.
 
+    The features are a stacked matrix of the partitions, which trees drop once they have its bins.
     ``shard`` is what :func:`_read` returns; None becomes empty arrays. Features get a dtype that
     can hold the features of all workers. Refuses a frame that has no labels on any worker.
     """
-    dtype = None if shard is None else shard["X"].dtype.str
+    dtype = None if shard is None else np.result_type(*shard["X"]).str
     dtypes = [name for name in workers.gather_json(dtype) if name is not None]
     if not dtypes:
         raise ValueError("frame must have rows; got none with a label.")
     if shard is None:
         shard = {name: np.empty(0) for name in ("y", *columns.weights)}
-        shard |= {"X": np.empty((0, len(columns.features))), "qid": np.empty(0, dtype=np.int64)}
-    X = shard.pop("X").astype(np.result_type(*dtypes), copy=False)
+        shard |= {"X": [], "qid": np.empty(0, dtype=np.int64)}
+    X = StackedMatrix(shard.pop("X"), len(columns.features), np.result_type(*dtypes))
     return Rows(X, columns=feature_columns, workers=workers), shard
 
 

@@ -14,6 +14,7 @@ from scipy.sparse import coo_array, issparse
 
 from treerank.documents.batched import BatchedMatrix
 from treerank.documents.queries import QueryGroups
+from treerank.documents.stacked import StackedMatrix
 from treerank.numerics.compiling import njit, register_jitable
 from treerank.numerics.threads import in_parts
 
@@ -106,6 +107,9 @@ def _add(kernel, *arguments):
 
 def _matrix_hashes(X):
     """Return a hash for each row of a matrix."""
+    if isinstance(X, StackedMatrix):
+        none = np.zeros(0, dtype=np.uint64)
+        return np.concatenate([none, *(_matrix_hashes(part) for _, part in X.parts())])
     hashes = np.zeros(X.shape[0], dtype=np.uint64)
     keys = _column_keys(0, X.shape[1])
     if issparse(X):

@@ -7,6 +7,7 @@ import numpy as np
 
 from treerank.checks import quote, warn_user
 from treerank.documents.features import feature_names_of
+from treerank.documents.stacked import StackedMatrix
 
 #: With fewer rows, a column that equals the labels is no surprise.
 _MANY = 1000
@@ -19,7 +20,7 @@ def warn_of_copied_columns(estimator: Any, X: Any, by_row: Mapping[str, Any]) ->
     arguments, such as ``y``, ``qid`` and weights, to their values; what has no entry per row is
     skipped. In few rows, a column may be equal by chance.
     """
-    if X.shape[0] < _MANY or not isinstance(X, np.ndarray):
+    if X.shape[0] < _MANY or not isinstance(X, np.ndarray | StackedMatrix):
         return
     for name, column in by_row.items():
         values = np.asarray(column)

@@ -17,6 +17,7 @@ from scipy.sparse import issparse
 from treerank.documents.batched import BatchedMatrix
 from treerank.documents.canonical_order import row_hashes
 from treerank.documents.columns import Columns
+from treerank.documents.stacked import StackedMatrix
 from treerank.workers import ALONE, Workers
 
 #: Rows that are hashed at a time.
@@ -178,7 +179,8 @@ class Rows:
     def array(self) -> Any:
         """Return all rows as one matrix, as a copy if ``order`` is not None."""
         if self.order is None:
-            return self.values[np.arange(len(self))] if self.is_batched else self.values
+            is_matrix = not isinstance(self.values, BatchedMatrix | StackedMatrix)
+            return self.values if is_matrix else self.values[np.arange(len(self))]
         return self._copied(self.order)
 
     def _copied(self, indices: np.ndarray) -> Any:
@@ -187,7 +189,7 @@ class Rows:
         Otherwise ``take`` would copy all rows first.
         """
         values = self.values
-        if issparse(values) or isinstance(values, BatchedMatrix):
+        if issparse(values) or isinstance(values, BatchedMatrix | StackedMatrix):
             return values[indices]
         if values.flags.c_contiguous:
             return values.take(indices, axis=0)

@@ -22,6 +22,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from treerank.documents.rows import Rows
+from treerank.documents.stacked import StackedMatrix
 from treerank.feature_parts.trees.bin_sample import sample_of
 from treerank.files.scratch import scratch_array
 from treerank.numerics.compiling import njit
@@ -237,6 +238,9 @@ def _write_bounds(distinct, counts, most, bounds):
 def bin_rows(rows: Rows, bins: Bins) -> np.ndarray:
     """Return the bins of rows, of uint64 and shape (n_rows, n_blocks).
 
+    Stacked rows of one of several workers, which nothing else reads after this, are taken: their
+    memory is free for the trees.
+
     Examples
     --------
     >>> from treerank.feature_parts.rows import as_rows
@@ -244,6 +248,8 @@ def bin_rows(rows: Rows, bins: Bins) -> np.ndarray:
     >>> [hex(word) for word in bin_rows(rows, find_bins(rows))[:, 0]]
     ['0x0', '0x101', '0x202']
     """
+    if isinstance(rows.values, StackedMatrix):
+        return _binned_by_part(rows, bins)
     if not rows.is_batched:
         return _binned(rows, bins)
     binned = scratch_array((len(rows), len(bins.zeros)), np.uint64)
@@ -261,18 +267,35 @@ def _binned(rows, bins):
             values, chunk = rows.batch(start, start + _CHUNK), binned[start : start + _CHUNK]
             _bin_columns(_stored_columns(values), bins.bounds, bins.columns, chunk)
 
-    def bin_stored_chunks(first: int, last: int) -> None:
-        for start in range(first * _CHUNK, last * _CHUNK, _CHUNK):
-            values, at = rows.values[start : start + _CHUNK], positions[start : start + _CHUNK]
-            chunk = np.tile(bins.zeros, (len(values), 1))
-            _bin_columns(_stored_columns(values), bins.bounds, bins.columns, chunk)
-            binned[at[at >= 0]] = chunk[at >= 0]
-
     if positions is None:
         in_parts(bin_chunks, -(-len(binned) // _CHUNK))
     else:
-        in_parts(bin_stored_chunks, -(-len(positions) // _CHUNK))
+        _bin_stored(rows.values, positions, bins, binned)
     return binned
+
+
+def _binned_by_part(rows, bins):
+    """Return the bins of stacked rows, part by part; of one of several workers, take the rows."""
+    binned = np.empty((len(rows), len(bins.zeros)), dtype=np.uint64)
+    positions = _positions(rows)
+    parts = rows.values.take_parts() if rows.is_shard else rows.values.parts()
+    for start, part in parts:
+        _bin_stored(part, positions[start : start + len(part)], bins, binned)
+        del part
+    return binned
+
+
+def _bin_stored(values, positions, bins, binned):
+    """Write the bins of each row of ``values`` to its position in ``binned``; -1 is no position."""
+
+    def bin_chunks(first: int, last: int) -> None:
+        for start in range(first * _CHUNK, last * _CHUNK, _CHUNK):
+            stored, at = values[start : start + _CHUNK], positions[start : start + _CHUNK]
+            chunk = np.tile(bins.zeros, (len(stored), 1))
+            _bin_columns(_stored_columns(stored), bins.bounds, bins.columns, chunk)
+            binned[at[at >= 0]] = chunk[at >= 0]
+
+    in_parts(bin_chunks, -(-len(values) // _CHUNK))
 
 
 def _positions_of_stored(rows):
@@ -286,9 +309,16 @@ def _positions_of_stored(rows):
         return None
     if 2 * len(order) < len(values):
         return None
-    positions = np.full(len(values), -1, dtype=np.int32)
-    positions[order] = np.arange(len(order), dtype=np.int32)
+    positions = _positions(rows)
     return positions if np.count_nonzero(positions >= 0) == len(order) else None  # none twice
+
+
+def _positions(rows):
+    """Return the position in ``rows`` of each row of their values; -1 if it is none of them."""
+    positions = np.full(len(rows.values), -1, dtype=np.int32)
+    order = slice(None) if rows.order is None else rows.order
+    positions[order] = np.arange(len(rows), dtype=np.int32)
+    return positions
 
 
 def _stored_columns(values):
