@@ -98,8 +98,9 @@ def make_objective(
     """Return an objective, which maps scores to a value, a gradient and a hessian.
 
     The gradient and the hessian have one entry per row. You can use the objective with every
-    feature part, and with plain ``lightgbm.train`` or ``xgboost.train``. You can add objectives
-    over the same documents: ``0.7 * a + 0.3 * b`` is an objective, too.
+    feature part. In plain ``lightgbm.train`` or ``xgboost.train``, pass
+    ``lambda scores, _: objective.derivatives(scores)``. You can add objectives over the same
+    documents: ``0.7 * a + 0.3 * b`` is an objective, too.
 
     Parameters
     ----------
