@@ -89,9 +89,11 @@ def grow(
     needs_extras = total is not None or rules.is_monotone or rules.level_by_level
     extras = True if needs_extras or data.columns["is_category"].any() else None
 
+    state = tree
+
     def work(first: int, last: int) -> None:
         try:
-            while _work(data, packed, settings, rows, tree, extras):
+            while _work(data, packed, settings, rows, state, extras):
                 _give_way()
         except BaseException:  # other threads would wait for the task of this one
             tree.counters[:] = tasks.new_counters(-1)
@@ -99,8 +101,9 @@ def grow(
 
     while step["kind"] != _END:
         in_parts(work, nb.get_num_threads())
+        state = tree
         if total is not None and step["kind"] == _SEARCH:
-            _add_histograms(total, tree)
+            state = _with_sums(total, tree)
         elif step["kind"] == _PLAN:
             _plan(tree, rules)
     if step["speculates"]:
@@ -160,20 +163,20 @@ def _new_tree(
     )
 
 
-def _add_histograms(total: Callable[[np.ndarray], np.ndarray], tree: Growth) -> None:
-    """Replace filled histograms by their sums over all workers, and open the tasks to search them.
+def _with_sums(total: Callable[[np.ndarray], np.ndarray], tree: Growth) -> Growth:
+    """Return the tree to search: its filled histograms are sums over all workers.
 
     Blocks that can split neither leaf, which are the same in all workers, are skipped. ``total``
-    returns the sum of an array over all workers.
+    returns the sum of an array over all workers. The tasks of the search are opened.
     """
     step = tree.step[0]
     histograms = tree.filled[len(tree.filled) - len(tree.pairs) :][: step["n_filled"]]
     is_open = tree.slots[tree.pairs[: step["n_filled"], 0]] >= 0
-    if is_open.all():
-        histograms[:] = total(histograms)
-    else:
-        histograms[is_open] = total(histograms[is_open])
     tree.counters[:] = tasks.new_counters(step["n_tasks"])
+    if is_open.all() and step["speculates"]:  # then a search fills no other histograms
+        return tree._replace(filled=total(histograms), pairs=tree.pairs[: step["n_filled"]])
+    histograms[is_open] = total(histograms[is_open])
+    return tree
 
 
 def _plan(tree: Growth, rules: TreeRules) -> None:
