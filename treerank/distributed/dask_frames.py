@@ -188,10 +188,11 @@ class _Fit:
             dealt[worker].append(future)
         return dealt
 
-    def _held(self, parts: dict[str, list[Any]]) -> dict[str, dict[str, list[Any]]]:
+    def _held(self, parts: dict[str, list[Any]]) -> dict[str, dict[str, Any]]:
         """Return the partitions of each worker, by their argument of :func:`_fit_here`.
 
-        Each is in a list that a fit can empty. ``parts`` is emptied: Dask keeps the lists alone.
+        They are a future of what :func:`_held` returns. ``parts`` is emptied: Dask keeps the lists
+        alone.
         """
         dealt = {"frames": self._dealt(parts["frame"], self.workers)}
         dealt["frames"] = {worker: own for worker, own in dealt["frames"].items() if own}
@@ -199,14 +200,11 @@ class _Fit:
             dealt["eval_frames"] = self._dealt(parts["eval_frame"], [*dealt["frames"]])
         submit = partial(self.client.submit, _held, pure=False)
         partitions = {
-            argument: {
-                worker: [submit(future, workers=[worker]) for future in own]
-                for worker, own in of_workers.items()
-            }
+            argument: {worker: submit(own, workers=[worker]) for worker, own in of_workers.items()}
             for argument, of_workers in dealt.items()
         }
         # Dask drops what has been shuffled as soon as it is held: nothing else refers to it.
-        self.futures = [f for own in partitions.values() for held in own.values() for f in held]
+        self.futures = [future for own in partitions.values() for future in own.values()]
         parts.clear()
         return partitions
 
@@ -282,9 +280,9 @@ def _cause_of(error: Exception) -> Exception:
     return error
 
 
-def _held(frame: Any) -> Partition:
-    """Return a frame in a list, from which a fit can take it: Dask keeps the list alone."""
-    return [frame]
+def _held(frames: list[Any]) -> list[Partition]:
+    """Return each frame in a list, from which a fit can take it: Dask keeps the lists alone."""
+    return [[frame] for frame in frames]
 
 
 def _fit_here(
