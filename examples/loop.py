@@ -10,7 +10,8 @@ was learned from, uploads the new models, and exits with
 
 * 0 if all new days are learned from, or wait for more queries;
 * 1 if there is no new day, or the data or the new model of at least one day are not good enough.
-  ``report.html`` of that day says where, and the last line of the output says what is served;
+  ``report.html`` of that day says where, and the last line of the output says what is served, or
+  that nothing has changed;
 * 75 if an upload failed and no day was refused, or if another loop is running. The served model
   stays the same; run the same night again.
 
