@@ -1,9 +1,12 @@
 """Each task of each step is done once, whoever comes, and whenever."""
 
 import threading
+import weakref
+from typing import NamedTuple
 
 import numpy as np
 import pytest
+from numba import njit
 
 from treerank.feature_parts.histogram import tasks
 from treerank.numerics.compiling import kernel_for
@@ -49,3 +52,37 @@ def test_a_thread_that_finds_no_task_comes_back():
     counters = tasks.new_counters()
     counters[0] = 0  # another thread has the only task
     assert work(counters, np.zeros((0, 7), dtype=int), np.zeros(1, dtype=int))
+
+
+class Pair(NamedTuple):
+    numbers: np.ndarray
+    others: np.ndarray | None
+
+
+@njit
+def added(numbers, array, row):
+    part = array[row]
+    for i in range(len(part)):
+        numbers[i] += part[i]
+    return part if row > 1 else array[0]
+
+
+@njit
+def doubled(pair, rest, n):
+    pair, (number, array) = tasks.uncounted((pair, rest))
+    for row in range(n):
+        pair.numbers[:] *= 2
+        added(pair.numbers, array, row)[:] += number
+    return pair.numbers.sum()
+
+
+@pytest.mark.parametrize("others", [None, np.array([[0.5]])])
+def test_arrays_without_a_count_are_the_same_arrays_and_are_freed(others):
+    for _ in range(2):
+        numbers, array = np.array([1.0, 2.0]), np.ones((3, 2))
+        assert doubled(Pair(numbers, others), (5.0, array), 3) == 38
+        assert numbers.tolist() == [15.0, 23.0]
+        assert array.tolist() == [[11.0] * 2, [1.0] * 2, [6.0] * 2]
+    kept = weakref.ref(array)
+    del array
+    assert kept() is None

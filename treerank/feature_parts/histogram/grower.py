@@ -201,6 +201,9 @@ def _work(data, packed, settings, rows, tree, extras):
     Functions get the arrays that they need, not ``data`` and ``tree``: the compiler handles each
     array of a tuple in each call.
     """
+    # The caller owns the arrays; threads need not count who uses them.
+    arguments = data, packed, rows, tree
+    data, packed, rows, tree = tasks.uncounted(arguments)  # type: ignore[call-arg]
     while True:
         task = tasks.take_task(tree.counters)
         if task <= 0:

@@ -6,7 +6,10 @@ thread that comes late, or never, leaves more tasks to the other threads. All th
 thread that has taken a task: if it cannot finish the task, it must set both counters to -1.
 """
 
+from typing import Any
+
 import numpy as np
+from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
@@ -86,3 +89,32 @@ def _replace(typing_context, location, expected, new):
         return builder.extract_value(swapped, 0)
 
     return types.int64(types.uint64, types.int64, types.int64), generate
+
+
+@intrinsic
+def uncounted(typing_context, value):
+    """Return arrays, or a tuple of arrays and tuples, without a count of references.
+
+    A kernel counts the references to an array by atomic additions, for which threads that use the
+    same array wait. Something else must own the arrays as long as the result is in use, such as the
+    caller of the kernel.
+    """
+
+    def stripped(context, builder, kind, value):
+        if isinstance(kind, types.Array):
+            array = context.make_array(kind)(context, builder, value)
+            array.meminfo = array.parent = ir.IntType(8).as_pointer()(None)
+            return array._getvalue()
+        if isinstance(kind, types.BaseTuple):
+            kinds: Any = kind
+            parts = list[Any]()
+            for i, kind_of_part in enumerate(kinds):
+                part = builder.extract_value(value, i)
+                parts.append(stripped(context, builder, kind_of_part, part))
+            return context.make_tuple(builder, kind, parts)
+        return value
+
+    def generate(context, builder, signature, arguments):
+        return stripped(context, builder, value, arguments[0])
+
+    return value(value), generate
