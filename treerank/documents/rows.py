@@ -30,7 +30,7 @@ class Rows:
 
     Parameters
     ----------
-    values : ndarray or CSR matrix of shape (n_all_rows, n_features)
+    values : ndarray, CSR matrix or StackedMatrix of shape (n_all_rows, n_features)
         The matrix. Only :meth:`array` copies it as a whole, and only if the order differs.
     order : ndarray of shape (n_rows,), default=None
         Row ``i`` of the view is ``values[order[i]]``; ``None`` is all rows in their order.
