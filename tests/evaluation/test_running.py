@@ -185,6 +185,15 @@ def test_our_rankers_watch_the_validation_set_in_pipelines_too():
     assert "Validation" not in str(compare(rankers, DATA, cv=2).summary())
 
 
+@pytest.mark.parametrize(
+    ("part", "who"), [("linear", "none"), (["linear", "histogram"], "none"), ("histogram", "it")]
+)
+def test_linear_models_and_ensembles_do_not_stop_by_the_validation_set(part, who):
+    ranker = TreeDirectRanker(part, random_state=0)
+    summary = compare({"it": ranker}, with_validation(X, n_queries=5)).summary()
+    assert f"Validation set, for early stopping: used by {who}." in summary.notes
+
+
 @pytest.mark.parametrize("n_queries", [0, 4])
 def test_the_search_finds_the_best_by_query(n_queries):
     grid = {"first": {"weight": [-1.0, 1.0, 2.0]}}

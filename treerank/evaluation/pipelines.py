@@ -45,10 +45,13 @@ def takes_eval_set(ranker: Any) -> bool:
 def stops(ranker: Any) -> bool:
     """Tell whether a fitted ranker used its validation set for early stopping.
 
-    Rankers of this package do, unless all their ``early_stopping_rounds`` are None.
+    Rankers of this package do, unless all their ``early_stopping_rounds`` are None, or their
+    feature part keeps no best iteration, as a linear model or an ensemble.
     """
     if not isinstance(ranker, Ranker):
         return bool(ranker.stops_)
+    if getattr(ranker, "best_iteration_", 0) is None:
+        return False
     patience = [
         value
         for name, value in ranker.get_params().items()
