@@ -32,12 +32,12 @@ def test_all_blocks_at_once_have_the_means_and_gaps_of_each(sizes):
     assert has_ties(falling) == (max(sizes, default=1) > 1)
 
 
-compiled = njit(lambda values: extent(values))
+compiled = njit(lambda values: extent(values, 0, len(values)))
 
 
 @given(st.lists(st.floats(allow_nan=False), min_size=1).map(np.array))
 def test_it_is_the_least_and_the_largest(values):
-    assert extent(values) == compiled(values) == (values.min(), values.max())
+    assert extent(values, 0, len(values)) == compiled(values) == (values.min(), values.max())
 
 
 @pytest.mark.parametrize("nan", [np.nan, -np.nan])
@@ -45,8 +45,12 @@ def test_it_is_the_least_and_the_largest(values):
 def test_numbers_that_are_none_lie_beyond_all(nan, place):
     values = np.insert(np.append(np.linspace(-3, 3, 20), np.inf), place, np.copysign(np.nan, nan))
     assert np.isnan(compiled(values)).any()
-    assert np.isnan(extent(values)).any()
+    assert np.isnan(extent(values, 0, len(values))).any()
 
 
 def test_of_nothing_the_least_is_the_largest_number():
-    assert extent(np.empty(0)) == compiled(np.empty(0)) == (np.inf, -np.inf)
+    assert extent(np.empty(0), 0, 0) == compiled(np.empty(0)) == (np.inf, -np.inf)
+
+
+def test_only_a_part_is_looked_at():
+    assert extent(np.array([9.0, 2.0, -1.0, -9.0]), 1, 3) == (-1.0, 2.0)

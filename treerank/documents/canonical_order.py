@@ -15,6 +15,7 @@ from scipy.sparse import coo_array, issparse
 from treerank.documents.batched import BatchedMatrix
 from treerank.documents.queries import QueryGroups
 from treerank.documents.stacked import StackedMatrix
+from treerank.numerics.bits import bits_of
 from treerank.numerics.compiling import njit, register_jitable
 from treerank.numerics.threads import in_parts
 
@@ -158,7 +159,7 @@ def _mix(bits):
 def _bits(value):
     """Return the 64 bits of a number; equal numbers, and all NaN, have the same."""
     wide = np.float64(value) + 0.0  # -0.0 + 0.0 is 0.0
-    bits = np.float64(wide).view(np.uint64)
+    bits = np.uint64(bits_of(wide))
     return bits if wide == wide else _NAN_BITS
 
 
@@ -170,7 +171,8 @@ def _add_by_row(first, last, X, keys, hashes):
     enters the hashes of its cells.
     """
     n_documents, n_features = X.shape
-    for i in range(first * _BLOCK, min(last * _BLOCK, n_documents)):
+    end = last * _BLOCK
+    for i in range(first * _BLOCK, end if end < n_documents else n_documents):
         total = np.uint64(0)
         for j in range(n_features):
             total += _mix(_bits(X[i, j]) ^ keys[j])

@@ -72,7 +72,7 @@ def write_scores(
     if len(X) == 1 or not layout:
         _score_by_paths(X, values, nodes, sets, sums, scores)
     elif len(buffers) == 1:
-        _score_by_traversal(X, nodes[6], layout, sums, *buffers, scores)
+        _score_by_traversal(X, nodes[6], *layout, *sums, *buffers, scores)
     else:
         # Few forests have sets, or sum several or single numbers: the kernel of all others is
         # compiled without what these need.
@@ -81,7 +81,7 @@ def write_scores(
             _fill_by_sets(X, layout[0], layout[2], nodes, sets, by_set)
         single = None if values.shape[1] == 1 and not sums[1] else sums[1]
         with np.errstate(over="ignore"):  # the product that finds a bit overflows: numpy would warn
-            _score_by_vectors(X, nodes[6], by_set, layout, sums[0], single, *buffers, scores)
+            _score_by_vectors(X, nodes[6], by_set, *layout, sums[0], single, *buffers, scores)
 
 
 def forest_leaves(forest: Forest, X: Any, *, n_threads: int = 1) -> np.ndarray:
@@ -212,17 +212,35 @@ def _score_by_paths(X, values, nodes, sets, sums, scores):
 
 
 @njit(error_model="numpy", nogil=True)
-def _score_by_vectors(X, up_to, by_set, vectors, tree_output, single, columns, bits, scores):
+def _score_by_vectors(
+    X,
+    up_to,
+    by_set,
+    feature,
+    missing_left,
+    set_node,
+    column,
+    threshold,
+    kept_left,
+    kept_right,
+    split_starts,
+    leaf_starts,
+    values,
+    tree_output,
+    single,
+    columns,
+    bits,
+    scores,
+):
     """Add the values of the leaves that documents reach to ``scores``, by bit vectors.
 
-    ``by_set`` is None without splits by category. ``single`` is None if a leaf has one value, which
+    The arguments from ``feature`` to ``values`` are those of ``BitVectors``, one by one, as numba
+    compiles much code to take a tuple of arrays apart. ``by_set`` is None without splits by category. ``single`` is None if a leaf has one value, which
     is added in double precision; otherwise it tells whether sums are rounded to single precision.
     """
-    feature, missing_left, set_node, column, threshold = vectors[:5]
-    kept_left, kept_right, split_starts, leaf_starts, values = vectors[5:]
     for begin in range(0, len(X), _TOGETHER):
-        n = min(len(X) - begin, _TOGETHER)
-        _fill_columns(X[begin : begin + n], feature, missing_left, up_to, columns)
+        n = len(X) - begin if begin + _TOGETHER > len(X) else _TOGETHER
+        _fill_columns(X, begin, n, feature, missing_left, up_to, columns)
         if by_set is not None:
             for k in range(len(by_set)):
                 for i in range(n if set_node[k] >= 0 else 0):
@@ -237,9 +255,9 @@ def _score_by_vectors(X, up_to, by_set, vectors, tree_output, single, columns, b
                     bits[i] &= left if feature_values[i] <= limit else right
             output, first = tree_output[tree], leaf_starts[tree]
             if single is None:  # most forests: a loop without decisions
-                totals, of_tree = scores[begin : begin + n, output], values[first:, 0]
-                for i in range(n):
-                    totals[i] += of_tree[lowest_bit(bits[i])]
+                row, of_tree, k = np.uint64(begin), np.uint64(first), np.uint64(output)
+                for i in range(np.uint64(n)):  # unsigned: not counted from the end
+                    scores[row + i, k] += values[of_tree + np.uint64(lowest_bit(bits[i])), 0]
             else:
                 for i in range(n):
                     leaf = first + lowest_bit(bits[i])
@@ -247,13 +265,26 @@ def _score_by_vectors(X, up_to, by_set, vectors, tree_output, single, columns, b
 
 
 @njit(error_model="numpy", nogil=True)
-def _score_by_traversal(X, up_to, traversal, sums, columns, scores):
-    feature, missing_left, _, roots, column, threshold, child, values = traversal
-    tree_output, single = sums
+def _score_by_traversal(
+    X,
+    up_to,
+    feature,
+    missing_left,
+    set_node,
+    roots,
+    column,
+    threshold,
+    child,
+    values,
+    tree_output,
+    single,
+    columns,
+    scores,
+):
     nodes_reached = np.empty(_EIGHT, dtype=np.int64)
     for begin in range(0, len(X), _TOGETHER):
         n = min(len(X) - begin, _TOGETHER)
-        _fill_columns(X[begin : begin + n], feature, missing_left, up_to, columns)
+        _fill_columns(X, begin, n, feature, missing_left, up_to, columns)
         for tree in range(len(roots)):
             for first in range(0, n, _EIGHT):
                 nodes_reached[:] = roots[tree]
@@ -288,15 +319,15 @@ def lowest_bit(mask: Any) -> Any:
 
 
 @register_jitable(error_model="numpy")
-def _fill_columns(X, feature, missing_left, up_to, columns):
+def _fill_columns(X, begin, n, feature, missing_left, up_to, columns):
     """Fill ``columns``, of shape (n_columns, n), with the values that splits compare.
 
-    A missing value becomes -inf if it goes left, otherwise NaN.
+    The documents are the ``n`` rows of ``X`` from ``begin`` on. A missing value becomes -inf if it goes left, otherwise NaN.
     """
     for k in range(len(feature)):
-        missing = -np.inf if missing_left[k] else np.nan
-        for i in range(len(X)):
-            value = X[i, feature[k]]
+        missing, f = -np.inf if missing_left[k] else np.nan, np.uint64(feature[k])
+        for i in range(np.uint64(n)):
+            value = X[np.uint64(begin) + i, f]
             columns[k, i] = missing if value != value or abs(value) <= up_to else value
 
 

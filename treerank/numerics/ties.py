@@ -8,6 +8,7 @@ Also the smallest and the largest of numbers, in loops that vectorize.
 
 import numpy as np
 
+from treerank.numerics.bits import bits_of, number_of
 from treerank.numerics.compiling import register_jitable
 
 
@@ -23,7 +24,7 @@ def end_of_block(start: int, falling: np.ndarray) -> int:
     return end
 
 
-@register_jitable
+@register_jitable(inline="always")
 def has_ties(falling: np.ndarray) -> bool:
     """Return whether two adjacent entries of descending scores are equal."""
     n_equal = 0
@@ -78,36 +79,36 @@ def means_and_gaps(values: np.ndarray, falling: np.ndarray, working: np.ndarray)
         index, before = np.uint64(block), falling[t]  # unsigned: not counted from the end
         mean[index], gap[index], size[index] = total, spread, count
     for t in range(block + 1):
-        n_others = max(size[t] - 1, 1.0)
+        n_others = size[t] - 1 if size[t] > 2 else 1.0
         share = 1 / (size[t] * n_others)
         mean[t], gap[t] = mean[t] * n_others * share, 2 * gap[t] * share
 
 
 _ALL_BUT_SIGN = np.int64(0x7FFFFFFFFFFFFFFF)
 _SIGN = np.int64(63)
-_INFINITY = np.float64(np.inf).view(np.int64)
+_INFINITY = bits_of(np.inf)
 
 
 @register_jitable(inline="always")
-def extent(values: np.ndarray) -> tuple[float, float]:
-    """Return ``(least, largest)`` of float64 numbers.
+def extent(values: np.ndarray, begin: int, end: int) -> tuple[float, float]:
+    """Return ``(least, largest)`` of the float64 numbers ``values[begin:end]``.
 
     NaN counts as beyond the infinities, so a bound is NaN if there is one.
 
     Examples
     --------
-    >>> least, largest = extent(np.array([-1.0, 3.0, -2.0]))
+    >>> least, largest = extent(np.array([-1.0, 3.0, -2.0]), 0, 3)
     >>> float(least), float(largest)
     (-2.0, 3.0)
     """
     # The maximum of floats depends on their order if there are NaN; of integers it does not.
     # All in one function: to compile a small one takes longer than its code.
     least, largest = _INFINITY, ~_INFINITY
-    for t in range(len(values)):
-        bits = np.float64(values[t]).view(np.int64)
+    for t in range(np.uint64(begin), np.uint64(end)):
+        bits = bits_of(values[t])
         key = bits ^ ((bits >> _SIGN) & _ALL_BUT_SIGN)  # reversed below 0: in the order of numbers
         least = key if key < least else least
         largest = key if key > largest else largest
     least ^= (least >> _SIGN) & _ALL_BUT_SIGN
     largest ^= (largest >> _SIGN) & _ALL_BUT_SIGN
-    return np.int64(least).view(np.float64), np.int64(largest).view(np.float64)
+    return number_of(least), number_of(largest)

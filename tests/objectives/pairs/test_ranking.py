@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from tests.corpus.make import orders
-from treerank.objectives.pairs.ranking import RankRule, add_noise, chance_in_top, sort_queries
+from treerank.numerics.random_keys import stream
+from treerank.objectives.pairs.ranking import add_noise, chance_in_top, sort_queries
 
 _RNG = np.random.default_rng(0)
 KEYS = {
@@ -56,10 +57,10 @@ def test_the_chance_to_be_in_the_top_is_the_share_of_orders(scores, top):
 def noisy_order(scores, names, iteration, *, smoothing=0.5, seed=0):
     n = len(scores)
     order, falling = np.arange(n, dtype=np.int32), np.empty(n)
-    rule = RankRule(np.ones(1), top=0, reach=1, smoothing=smoothing, seed=seed)
     x, names = np.array(scores, dtype=float), np.array(names, dtype=int)
     indptr, keys = np.array([0, n]), np.empty(n)
-    add_noise(0, 1, x, names, indptr, iteration, rule, keys)
+    state = np.uint64(stream(seed, iteration))
+    add_noise(0, 1, x, names, indptr, state, smoothing, keys)
     sort_queries(0, 1, keys, indptr, order, falling)
     return order.tolist()
 

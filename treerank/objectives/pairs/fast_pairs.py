@@ -2,8 +2,8 @@ r"""Pairs in single precision: derivatives of the sigmoid family, a vector of pa
 
 With ``u = e_j / (e_i + e_j)``, where ``e`` is the exponential of a score, a pair costs one
 division. Each query is laid out in columns, and for each document a loop runs over the slots of
-its partners, a vector at a time. All columns are rows of one array, which one query after the other
-uses.
+its partners, a vector at a time. All columns lie one after the other in one array, which one query
+after the other uses.
 
 Where only pairs with a document near the top count, the documents near the top are copied behind
 all others. A document that is not near the top then visits these copies alone, a short run
@@ -29,12 +29,16 @@ from treerank.objectives.pairs.ranking import FASTMATH, longest_query
 OPTIONS: dict[str, Any] = {"error_model": "numpy", "fastmath": FASTMATH}
 #: The top is copied where queries are at least this many times longer than it.
 ENOUGH = 8
-#: What each column of a query holds: exponentials of scores, and of partners' scores alone; sums of
-#: gradients and hessians; and what the weight of a pair is made of.
-EXPONENTIAL, PARTNER, GRADIENT, HESSIAN, GAIN, DOCUMENT = range(6)
-ABOVE, WITHIN, BELOW, BLOCK, INSIDE, INSIDE_TIE = range(6, 12)
+#: Number of columns of a query.
+N_COLUMNS = 12
+#: What they hold: exponentials of scores, and of partners' scores alone; sums of gradients and
+#: hessians; and what the weight of a pair is made of. Unsigned, as all that counts slots.
+EXPONENTIAL, PARTNER, GRADIENT, HESSIAN, GAIN, DOCUMENT = np.arange(6, dtype=np.uint64)
+ABOVE, WITHIN, BELOW, BLOCK, INSIDE, INSIDE_TIE = np.arange(6, N_COLUMNS, dtype=np.uint64)
 #: Places that are read at a time, so that no loop over single slots remains.
 LANES = np.uint64(16)
+#: Numbers of single precision in a cache line.
+LINE = 16
 #: Half the range of scores for which single precision can hold e and its reciprocal.
 HALF_RANGE = 40.0
 #: Steps of 1 in the table of exponentials from -HALF_RANGE to HALF_RANGE.
@@ -61,11 +65,23 @@ def sums(problem: PairProblem, scores: np.ndarray, iteration: int) -> Sums:
     constants = -shape.gradient_factor, shape.hessian_factor
     slots = labels, problem.weights_single, ranks
     tail = *slots, constants, wide, g, h, total_weight
-    in_parts(in_turn(*ranking, powers, (kernel_of(problem), e, *tail)), labels.indptr)
+    call = _with_memory, kernel_of(problem), problem, e, *tail
+    in_parts(in_turn(*ranking, powers, call), labels.indptr)
     if wide.any():
         fast_sums = Sums(g, h, total_weight, np.empty(n_queries))
         exact_pairs.fill_in(fast_sums, np.flatnonzero(wide), problem, scores, iteration)
     return Sums(g, h, problem.fixed_total_weight if problem.is_separable else total_weight)
+
+
+def _with_memory(first, last, kernel, problem, *arguments):
+    """Call a kernel with the memory that it needs: to allocate it there takes longer to compile."""
+    longest, limited = problem.judgments.totals.longest, copies_top(problem)
+    width = WIDTH if is_narrow(longest, limited) else width_for(2 * longest if limited else longest)
+    memory = np.zeros(N_COLUMNS * width + LINE, np.float32)
+    begin = -(memory.ctypes.data // memory.itemsize) % LINE  # vectors then cross no cache line
+    columns = memory[begin : begin + N_COLUMNS * width]
+    working = (np.empty((2, longest + 1), np.int64),) if limited else ()
+    kernel(first, last, columns, *working, *arguments)
 
 
 def kernel_of(problem: PairProblem) -> Callable[..., Any]:
@@ -116,17 +132,15 @@ def _fast_kernel(of_upset, weight, truncated, limited, narrow, weighted, scaled)
         return _kernel_with_copies(of_upset, of_pair, separates, *flags)
 
     @kernel_for(of_upset, of_pair, separates, *flags, nogil=True, **OPTIONS)
-    def over_runs(first, last, e, labels, weights, ranks, constants, wide, g, h, total_weight):
-        width = WIDTH if narrow else width_for(longest_query(labels.indptr, first, last))
-        columns = np.empty((INSIDE_TIE + 1, width), np.float32)  # zeros take longer to compile
-        for k in range(INSIDE_TIE + 1):
-            for t in range(width):
-                columns[k, t] = 0
+    def over_runs(
+        first, last, columns, e, labels, weights, ranks, constants, wide, g, h, total_weight
+    ):
+        width = np.uint64(WIDTH) if narrow else np.uint64(len(columns) // N_COLUMNS)
         for q in range(first, last):
             if wide[q]:
                 continue
             a, b = labels.indptr[q], labels.indptr[q + 1]
-            _load(columns, a, b, e, weights, ranks, False, truncated, weighted)
+            _load(columns, width, a, b, e, weights, ranks, False, truncated, weighted)
             filled = emptied = 0
             total = np.float64(0)
             for i in range(b - a):
@@ -134,18 +148,26 @@ def _fast_kernel(of_upset, weight, truncated, limited, narrow, weighted, scaled)
                 if low == high:
                     continue
                 if filled < high or emptied < low:
-                    _set_partners(columns, filled, high, emptied, low)
+                    _set_partners(columns, width, filled, high, emptied, low)
                     filled = high if filled < high else filled
                     emptied = low if emptied < low else emptied
                 total += _add_document(
-                    columns, i, low, high, of_upset, of_pair, separates, truncated, weighted, scaled
+                    columns,
+                    width,
+                    np.uint64(i),
+                    low,
+                    high,
+                    of_upset,
+                    of_pair,
+                    separates,
+                    truncated,
+                    weighted,
+                    scaled,
                 )
             total_weight[q] = total
-            G = columns[GRADIENT]
-            H = columns[HESSIAN]
             for t in range(np.uint64(b - a)):
-                g[np.uint64(a) + t] = constants[0] * G[t]
-                h[np.uint64(a) + t] = constants[1] * H[t]
+                g[np.uint64(a) + t] = constants[0] * columns[GRADIENT * width + t]
+                h[np.uint64(a) + t] = constants[1] * columns[HESSIAN * width + t]
 
     return over_runs
 
@@ -158,22 +180,30 @@ def _kernel_with_copies(of_upset, of_pair, separates, truncated, limited, narrow
     flags = truncated, limited, narrow, weighted, scaled
 
     @kernel_for(of_upset, of_pair, separates, *flags, nogil=True, **OPTIONS)
-    def over_runs(first, last, e, labels, weights, ranks, constants, wide, g, h, total_weight):
-        longest = longest_query(labels.indptr, first, last)
-        width = WIDTH if narrow else width_for(2 * longest)
-        columns = np.empty((INSIDE_TIE + 1, width), np.float32)  # zeros take longer to compile
-        for k in range(INSIDE_TIE + 1):
-            for t in range(width):
-                columns[k, t] = 0
-        working = np.empty((2, longest + 1), np.int64)
+    def over_runs(
+        first,
+        last,
+        columns,
+        working,
+        e,
+        labels,
+        weights,
+        ranks,
+        constants,
+        wide,
+        g,
+        h,
+        total_weight,
+    ):
+        width = np.uint64(WIDTH) if narrow else np.uint64(len(columns) // N_COLUMNS)
         for q in range(first, last):
             if wide[q]:
                 continue
             a, b = labels.indptr[q], labels.indptr[q + 1]
-            _load(columns, a, b, e, weights, ranks, True, truncated, weighted)
+            _load(columns, width, a, b, e, weights, ranks, True, truncated, weighted)
             again = working[0, : b - a + 1]
             top = ranks.order[a : a + ranks.near[q]]
-            _copy_top(columns, rounded_up(b - a), top, again, working[1])
+            _copy_top(columns, width, rounded_up(b - a), top, again, working[1])
             filled = emptied = 0
             total = np.float64(0)
             for i in range(b - a):
@@ -181,103 +211,121 @@ def _kernel_with_copies(of_upset, of_pair, separates, truncated, limited, narrow
                 if low == high:
                     continue
                 if filled < high or emptied < low:
-                    _set_partners(columns, filled, high, emptied, low)
-                    _set_partners(columns, again[filled], again[high], again[emptied], again[low])
+                    _set_partners(columns, width, filled, high, emptied, low)
+                    _set_partners(
+                        columns, width, again[filled], again[high], again[emptied], again[low]
+                    )
                     filled = high if filled < high else filled
                     emptied = low if emptied < low else emptied
                 if again[i] == again[i + 1]:
                     low, high = again[low], again[high]
                 total += _add_document(
-                    columns, i, low, high, of_upset, of_pair, separates, truncated, weighted, scaled
+                    columns,
+                    width,
+                    np.uint64(i),
+                    low,
+                    high,
+                    of_upset,
+                    of_pair,
+                    separates,
+                    truncated,
+                    weighted,
+                    scaled,
                 )
             total_weight[q] = total
-            _add_copies(columns, again)
-            G = columns[GRADIENT]
-            H = columns[HESSIAN]
+            _add_copies(columns, width, again)
             for t in range(np.uint64(b - a)):
-                g[np.uint64(a) + t] = constants[0] * G[t]
-                h[np.uint64(a) + t] = constants[1] * H[t]
+                g[np.uint64(a) + t] = constants[0] * columns[GRADIENT * width + t]
+                h[np.uint64(a) + t] = constants[1] * columns[HESSIAN * width + t]
 
     return over_runs
 
 
 @register_jitable(inline="always")
-def _load(columns, a, b, e, weights, ranks, limited, truncated, weighted):
+def _load(columns, width, a, b, e, weights, ranks, limited, truncated, weighted):
     """Fill the columns that the pairs of a query read; the query has the slots ``a`` to ``b``.
 
     Vectors also read a few slots behind the documents. What earlier queries left there is
     multiplied by 0, and must be finite.
     """
-    size = rounded_up(b - a)
-    for t in range(2 * size if limited else size):
-        columns[PARTNER, t] = columns[GRADIENT, t] = columns[HESSIAN, t] = 0
+    size, n = rounded_up(b - a), np.uint64(b - a)
+    for t in range(np.uint64(2) * size if limited else size):
+        columns[PARTNER * width + t] = 0
+        columns[GRADIENT * width + t] = 0
+        columns[HESSIAN * width + t] = 0
     start = np.uint64(a)  # unsigned slots need no check: the loop vectorizes
-    for t in range(np.uint64(b - a)):
-        columns[EXPONENTIAL, t] = e[start + t]
-        columns[GAIN, t] = weights.gain[start + t]
+    for t in range(n):
+        columns[EXPONENTIAL * width + t] = e[start + t]
+        columns[GAIN * width + t] = weights.gain[start + t]
         if weighted:
-            columns[DOCUMENT, t] = weights.document[start + t]
-        columns[ABOVE, t] = ranks.above[start + t]
-        columns[WITHIN, t] = ranks.within[start + t]
-        columns[BELOW, t] = ranks.below[start + t]
-        columns[BLOCK, t] = ranks.block[start + t]
+            columns[DOCUMENT * width + t] = weights.document[start + t]
+        columns[ABOVE * width + t] = ranks.above[start + t]
+        columns[WITHIN * width + t] = ranks.within[start + t]
+        columns[BELOW * width + t] = ranks.below[start + t]
+        columns[BLOCK * width + t] = ranks.block[start + t]
         if truncated:
-            columns[INSIDE, t] = ranks.inside[start + t]
-            columns[INSIDE_TIE, t] = ranks.inside_tie[start + t]
-    for t in range(np.uint64(b - a), size):  # gains alone may be infinite
-        columns[GAIN, t] = 0
+            columns[INSIDE * width + t] = ranks.inside[start + t]
+            columns[INSIDE_TIE * width + t] = ranks.inside_tie[start + t]
+    for t in range(n, size):  # gains alone may be infinite
+        columns[GAIN * width + t] = 0
 
 
 @register_jitable(inline="always")
-def _add_document(columns, i, low, high, of_upset, of_pair, separates, truncated, weighted, scaled):
+def _add_document(
+    columns, width, i, low, high, of_upset, of_pair, separates, truncated, weighted, scaled
+):
     """Add the pairs of document ``i`` with the slots ``low`` to ``high`` to the sums of both.
 
     Return the sum of their weights, which is 0 unless ``scaled``. Slots are relative to the query.
     """
     one, none = np.float32(1), np.float32(0)
-    e_i, slope_i, curvature_i, mass_i = columns[EXPONENTIAL, i], none, none, none
-    partner = columns[PARTNER]
-    G = columns[GRADIENT]
-    H = columns[HESSIAN]
-    gain = columns[GAIN]
-    above = columns[ABOVE]
-    within = columns[WITHIN]
-    below = columns[BELOW]
-    block = columns[BLOCK]
+    slope_i, curvature_i, mass_i = none, none, none
+    partner, G, H = PARTNER * width, GRADIENT * width, HESSIAN * width
+    gain, document, block = GAIN * width, DOCUMENT * width, BLOCK * width
+    above, within, below = ABOVE * width, WITHIN * width, BELOW * width
+    inside, inside_tie = INSIDE * width, INSIDE_TIE * width
     # Read before the loop, which otherwise must check that it does not change them.
-    gain_i, above_i, below_i, within_i = gain[i], above[i], below[i], within[i]
-    block_i = block[i]
+    e_i, gain_i, above_i = columns[EXPONENTIAL * width + i], columns[gain + i], columns[above + i]
+    below_i, within_i, block_i = columns[below + i], columns[within + i], columns[block + i]
     if truncated:
-        inside = columns[INSIDE]
-        inside_tie = columns[INSIDE_TIE]
-        inside_i, inside_tie_i = inside[i], inside_tie[i]
+        inside_i, inside_tie_i = columns[inside + i], columns[inside_tie + i]
     if weighted:
-        document = columns[DOCUMENT]
-        document_i = document[i]
+        document_i = columns[document + i]
     # Whole vectors: where e is 0, u is 0, and so is everything computed from it. An
     # unsigned j needs no check for negative slots, which would stop vectorization.
     for j in range(np.uint64(low) // LANES * LANES, rounded_up(high)):
-        r = one / (e_i + partner[j])
-        tied = block_i == block[j]
-        w = of_pair(gain_i, gain[j], above_i, above[j], below_i, below[j], within_i, tied)
+        e_j = columns[partner + j]
+        r = one / (e_i + e_j)
+        tied = block_i == columns[block + j]
+        w = of_pair(
+            gain_i,
+            columns[gain + j],
+            above_i,
+            columns[above + j],
+            below_i,
+            columns[below + j],
+            within_i,
+            tied,
+        )
         if truncated:
+            inside_j = columns[inside + j]
             # Equal: both inside, both outside, or of the block across the edge.
-            w *= inside_tie_i if inside_i == inside[j] else max(inside_i, inside[j])
+            w *= inside_tie_i if inside_i == inside_j else max(inside_i, inside_j)
         if weighted:
-            w *= document_i * document[j]
+            w *= document_i * columns[document + j]
         if separates:  # the order of products decides the last bits
-            slope, curvature = of_upset(partner[j] * r, e_i * r, one)
+            slope, curvature = of_upset(e_j * r, e_i * r, one)
             slope, curvature = slope * w, curvature * w
         else:
-            slope, curvature = of_upset(partner[j] * r, e_i * r, w)
-        G[j] += slope
-        H[j] += curvature
+            slope, curvature = of_upset(e_j * r, e_i * r, w)
+        columns[G + j] += slope
+        columns[H + j] += curvature
         slope_i += slope
         curvature_i += curvature
         if scaled:
-            mass_i += w if partner[j] > 0 else none
-    G[i] -= slope_i
-    H[i] += curvature_i
+            mass_i += w if e_j > 0 else none
+    columns[G + i] -= slope_i
+    columns[H + i] += curvature_i
     return mass_i
 
 
@@ -298,7 +346,7 @@ def _exponentials(first, last, x, steepness, indptr, e, wide):
     """
     for q in range(first, last):
         a, b = indptr[q], indptr[q + 1]
-        bottom, top = extent(x[a:b])
+        bottom, top = extent(x, a, b)
         middle = (top + bottom) / 2
         wide[q] = not steepness * (top - middle) <= HALF_RANGE
         if wide[q]:
@@ -328,22 +376,21 @@ def rounded_up(size: int) -> np.uint64:
 
 
 @register_jitable(inline="always")
-def _set_partners(columns, filled, high, emptied, low):
+def _set_partners(columns, width, filled, high, emptied, low):
     """Make slots ``low`` to ``high`` the partners in the ``PARTNER`` column.
 
     So far, slots from ``emptied`` to ``filled`` were partners; both ends only grow. Slots that are
     no partners hold 0.
     """
-    e = columns[EXPONENTIAL]
-    partner = columns[PARTNER]
+    e, partner = EXPONENTIAL * width, PARTNER * width
     for t in range(np.uint64(filled), np.uint64(high)):
-        partner[t] = e[t]
+        columns[partner + t] = columns[e + t]
     for t in range(np.uint64(emptied), np.uint64(low)):
-        partner[t] = 0
+        columns[partner + t] = 0
 
 
 @register_jitable(inline="always")
-def _copy_top(columns, size, top, again, chosen):
+def _copy_top(columns, width, size, top, again, chosen):
     """Copy the columns of the slots in ``top`` to the slots from ``size`` on, in ascending order.
 
     ``again[t]`` is set to ``size`` plus the number of copied slots before ``t``, which is the slot
@@ -359,17 +406,17 @@ def _copy_top(columns, size, top, again, chosen):
         chosen[n_chosen] = t
         n_chosen += again[t + 1]
         again[t + 1] += again[t]
-    for k in range(len(columns)):
-        for t in range(n_chosen):
-            columns[k, size + t] = columns[k, chosen[t]]
-        for t in range(n_chosen, rounded_up(n_chosen)):
-            columns[k, size + t] = 0
+    for k in range(np.uint64(N_COLUMNS)):
+        for t in range(np.uint64(n_chosen)):
+            columns[k * width + size + t] = columns[k * width + np.uint64(chosen[t])]
+        for t in range(np.uint64(n_chosen), rounded_up(n_chosen)):
+            columns[k * width + size + t] = 0
 
 
 @register_jitable(inline="always")
-def _add_copies(columns, again):
+def _add_copies(columns, width, again):
     """Add the sums of the copies to the slots they were copied from."""
     for k in (GRADIENT, HESSIAN):
         for t in range(len(again) - 1):
             if again[t] < again[t + 1]:
-                columns[k, t] += columns[k, again[t]]
+                columns[k * width + np.uint64(t)] += columns[k * width + np.uint64(again[t])]

@@ -1,7 +1,7 @@
 """Label order: the documents of each query sorted by label.
 
 In this order the less relevant partners of a document are one run of slots, over which loops
-vectorize, and what all documents of a level share is computed once per level. Kernels here move
+vectorize, and what all documents of a level share is computed once per level. Functions here move
 scores from rows to slots, and sums over pairs from slots to rows.
 """
 
@@ -96,14 +96,14 @@ class Sums(NamedTuple):
     values: np.ndarray | None = None
 
 
-@njit(nogil=True)
 def place_scores(
     first: int, last: int, scores: np.ndarray, labels: LabelOrder, sigma: float, x: np.ndarray
 ) -> None:
     """Fill ``x`` with sigma times the score of each slot of the queries ``first`` to ``last``."""
-    # Unsigned rows need no check for slots that are counted from the end.
-    for t in range(labels.indptr[first], labels.indptr[last]):
-        x[t] = sigma * scores[np.uint64(labels.row[t])]
+    slots = slice(labels.indptr[first], labels.indptr[last])
+    scores.take(labels.row[slots], out=x[slots], mode="clip")  # without a buffer, unlike "raise"
+    if sigma != 1:
+        x[slots] *= sigma
 
 
 @njit(nogil=True)

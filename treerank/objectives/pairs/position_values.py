@@ -98,7 +98,7 @@ def _map_gap(discount, start, size, relevant, seen):
     """
     if relevant == 0 or relevant == size:
         return 0.0
-    mates = (relevant - 1) / max(size - 2, 1)
+    mates = (relevant - 1) / (size - 2 if size > 2 else 1)
     total = 0.0
     for t in range(size):
         d = discount[start + t]

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from treerank.documents.queries import QueryGroups
+from treerank.numerics.random_keys import stream
 from treerank.objectives.judgments import Judgments
 from treerank.objectives.pairs.label_order import LabelOrder, Weights, place_scores
 from treerank.objectives.pairs.losses import PairLoss
@@ -207,12 +208,14 @@ class PairProblem:
         rule, keys, falling = self.rank_rule, x, np.empty(size)
         if self.settings.smoothing > 0:
             keys = np.empty(size)
-            calls.append((add_noise, x, self.noise_keys, labels.indptr, iteration, rule, keys))
+            state = np.uint64(stream(rule.seed, iteration))
+            noise = self.noise_keys, labels.indptr, state, rule.smoothing
+            calls.append((add_noise, x, *noise, keys))
         calls.append((sort_queries, keys, labels.indptr, order, falling))
         gain = (self.weights_single if single else self.weights).gain
         two_sided = self.weight.two_sided and fill is not None
         kernel = value_kernel(fill or VALUES["none"], two_sided, single)
-        calls.append((kernel, labels.indptr, falling, gain, rule, ranks, near))
+        calls.append((kernel, labels.indptr, falling, gain, rule.discount, rule.reach, ranks, near))
         if truncated:
             chances = ranks.inside, ranks.inside_tie
             kernel = chance_kernel(single)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from treerank.numerics.compiling import kernel_for, njit, register_jitable
-from treerank.numerics.random_keys import log_of, stream, uniform_of
+from treerank.numerics.random_keys import log_of, uniform_of
 from treerank.numerics.sorting import sort_falling
 from treerank.numerics.ties import end_of_block, extent
 
@@ -78,21 +78,24 @@ class RankRule(NamedTuple):
 
 
 @register_jitable(inline="always")
-def _sort_by_bin(order, key, bins, free):
+def _sort_by_bin(order, keys, a, n, bins, free):
     """Fill ``order`` with the documents sorted by bin, the highest keys first; stable within a bin.
 
-    Bins have equal width. If the keys are all equal, or range too far, documents keep their own
-    order. ``bins`` and ``free`` are working memory.
+    The query has ``n`` documents from slot ``a`` on, both unsigned, so that no slot is checked for
+    being counted from the end. Bins have equal width. If the keys are all equal, or range too far,
+    documents keep their own order. ``bins`` and ``free`` are working memory.
     """
-    n, n_bins = len(key), BINS * len(key)
-    bottom, top = extent(key)
+    n_bins = np.uint64(BINS) * n
+    bottom, top = extent(keys, a, a + n)
     for t in range(n):
-        order[t] = t
+        order[a + t] = t
     if not SMALLEST_SPREAD < top - bottom < np.inf:
         return
-    scale = (n_bins - 1) / (top - bottom)
-    for t in range(n):  # unsigned, so no check for slots that are counted from the end
-        bins[t] = min(np.uint32(np.int32((top - key[t]) * scale)), np.uint32(n_bins - 1))
+    last_bin = np.uint32(n_bins - np.uint64(1))
+    scale = last_bin / (top - bottom)
+    for t in range(n):
+        bin_of_key = np.uint32(np.int32((top - keys[a + t]) * scale))
+        bins[t] = bin_of_key if bin_of_key < last_bin else last_bin
     for b in range(n_bins):
         free[b] = 0
     for t in range(n):
@@ -104,26 +107,26 @@ def _sort_by_bin(order, key, bins, free):
         slot += count
     for t in range(n):
         slot = free[bins[t]]
-        order[slot] = t
+        order[a + np.uint64(slot)] = t
         free[bins[t]] = slot + np.uint32(1)
 
 
 @register_jitable(inline="always")
-def _insert(order, key, falling):
-    """Sort ``order`` by falling ``key`` by insertion, and fill ``falling`` with the sorted keys.
+def _insert(order, keys, a, n, falling):
+    """Sort ``order`` by falling key by insertion, and fill ``falling`` with the sorted keys.
 
-    Return False, with the sort unfinished, after more than 8 moves per document; otherwise True.
+    The query has ``n`` documents from slot ``a`` on, see :func:`_sort_by_bin`. Return False, with the sort unfinished, after more than 8 moves per document; otherwise True.
     """
-    patience = np.int64(PATIENCE * len(order))
-    for t in range(len(order)):
-        document, slot = order[t], np.uint64(t)  # unsigned slots need no check
-        value = key[np.uint64(document)]
-        while slot > 0 and falling[slot - np.uint64(1)] < value:
+    patience = np.int64(PATIENCE) * np.int64(n)
+    for slot_before in range(a, a + n):
+        document, slot = order[slot_before], slot_before
+        value = keys[a + np.uint64(document)]
+        while slot > a and falling[slot - np.uint64(1)] < value:
             above = slot - np.uint64(1)
             order[slot], falling[slot] = order[above], falling[above]
             slot = above
         order[slot], falling[slot] = document, value
-        patience -= t - np.int64(slot)
+        patience -= np.int64(slot_before - slot)
         if patience < 0:
             return False
     return True
@@ -168,7 +171,7 @@ def value_kernel(fill: Callable[..., Any], two_sided: bool, single: bool) -> Cal
     options = {"nogil": True, "error_model": "numpy", "fastmath": FASTMATH if single else False}
 
     @kernel_for(fill, two_sided, single, **options)
-    def value_queries(first, last, indptr, falling, gain, rule, ranks, near, working):
+    def value_queries(first, last, indptr, falling, gain, discount, reach, ranks, near, working):
         for q in range(first, last):
             # `near` is `ranks.near`: the compiler drops what is stored at a single slot of a
             # tuple.
@@ -180,10 +183,10 @@ def value_kernel(fill: Callable[..., Any], two_sided: bool, single: bool) -> Cal
             below = ranks.below[a:b]
             within = ranks.within[a:b]
             _clear(above, within, below, two_sided)
-            fill(order, sorted_scores, rule.discount, gain[a:b], above, below, within, working)
+            fill(order, sorted_scores, discount, gain[a:b], above, below, within, working)
             if two_sided:
                 _number_blocks(order, sorted_scores, ranks.block[a:b])
-            near[q] = _count_near(sorted_scores, rule.reach)
+            near[q] = _count_near(sorted_scores, reach)
 
     def with_memory(first: int, last: int, indptr: np.ndarray, *arguments: Any) -> None:
         longest = np.diff(indptr[first : last + 1]).max(initial=0)
@@ -278,10 +281,9 @@ def _sort_by_bins(first, last, keys, indptr, order, falling, bins, free, is_unev
     buffers.
     """
     for q in range(first, last):
-        query_order = order[indptr[q] : indptr[q + 1]]
-        key = keys[indptr[q] : indptr[q + 1]]
-        _sort_by_bin(query_order, key, bins, free)
-        is_uneven[q - first] = not _insert(query_order, key, falling[indptr[q] : indptr[q + 1]])
+        a, n = np.uint64(indptr[q]), np.uint64(indptr[q + 1] - indptr[q])
+        _sort_by_bin(order, keys, a, n, bins, free)
+        is_uneven[q - first] = not _insert(order, keys, a, n, falling)
 
 
 @njit(nogil=True, error_model="numpy")
@@ -306,17 +308,16 @@ def add_noise(
     x: np.ndarray,
     names: np.ndarray,
     indptr: np.ndarray,
-    iteration: int,
-    rule: RankRule,
+    state: np.uint64,
+    smoothing: float,
     keys: np.ndarray,
 ) -> None:
-    """Fill ``keys`` with the scores ``x`` plus Gumbel noise times ``rule.smoothing``.
+    """Fill ``keys`` with the scores ``x`` plus Gumbel noise times ``smoothing``.
 
-    ``names`` are the random-number keys of the documents; with the seed and ``iteration`` they
-    determine the noise. The queries are ``first`` to ``last``.
+    ``names`` are the random-number keys of the documents, and ``state`` is that of the iteration,
+    see :func:`treerank.numerics.random_keys.stream`. The queries are ``first`` to ``last``.
     """
-    state = stream(rule.seed, iteration)
-    begin, end, smoothing = np.uint64(indptr[first]), np.uint64(indptr[last]), rule.smoothing
+    begin, end = np.uint64(indptr[first]), np.uint64(indptr[last])
     for t in range(begin, end):
         keys[t] = uniform_of(state, names[t])
     for _ in range(2):  # a loop of its own, which the compiler does in vectors
