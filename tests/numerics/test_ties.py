@@ -22,14 +22,15 @@ def test_all_blocks_at_once_have_the_means_and_gaps_of_each(sizes):
     falling = -np.repeat(np.arange(len(sizes)), sizes).astype(float)
     values = 1 / np.log2(2.0 + np.arange(len(falling)))
     working = np.full((3, len(falling)), np.nan)
-    means_and_gaps(values, falling, working)
+    shifted = np.concatenate([[7.0, falling[0] if sizes else 0.0], falling, falling[-1:]])
+    means_and_gaps(values, shifted, 2, 2 + len(falling), working)
     start = 0
     for block, size in enumerate(sizes):
-        assert end_of_block(start, falling) == start + size
+        assert end_of_block(start, falling, len(falling)) == start + size
         expected = mean_and_gap(values, start, start + size) if size > 1 else (values[start], 0)
         np.testing.assert_allclose(working[:2, block], expected, rtol=1e-9)
         start += size
-    assert has_ties(falling) == (max(sizes, default=1) > 1)
+    assert has_ties(shifted, 2, 2 + len(falling)) == (max(sizes, default=1) > 1)
 
 
 compiled = njit(lambda values: extent(values, 0, len(values)))

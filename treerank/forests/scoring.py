@@ -235,8 +235,9 @@ def _score_by_vectors(
     """Add the values of the leaves that documents reach to ``scores``, by bit vectors.
 
     The arguments from ``feature`` to ``values`` are those of ``BitVectors``, one by one, as numba
-    compiles much code to take a tuple of arrays apart. ``by_set`` is None without splits by category. ``single`` is None if a leaf has one value, which
-    is added in double precision; otherwise it tells whether sums are rounded to single precision.
+    compiles much code to take a tuple of arrays apart. ``by_set`` is None without splits by
+    category. ``single`` is None if a leaf has one value, which is added in double precision;
+    otherwise it tells whether sums are rounded to single precision.
     """
     for begin in range(0, len(X), _TOGETHER):
         n = len(X) - begin if begin + _TOGETHER > len(X) else _TOGETHER
@@ -322,7 +323,8 @@ def lowest_bit(mask: Any) -> Any:
 def _fill_columns(X, begin, n, feature, missing_left, up_to, columns):
     """Fill ``columns``, of shape (n_columns, n), with the values that splits compare.
 
-    The documents are the ``n`` rows of ``X`` from ``begin`` on. A missing value becomes -inf if it goes left, otherwise NaN.
+    The documents are the ``n`` rows of ``X`` from ``begin`` on. A missing value becomes -inf if it
+    goes left, otherwise NaN.
     """
     for k in range(len(feature)):
         missing, f = -np.inf if missing_left[k] else np.nan, np.uint64(feature[k])

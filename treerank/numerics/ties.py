@@ -11,25 +11,28 @@ import numpy as np
 from treerank.numerics.bits import bits_of, number_of
 from treerank.numerics.compiling import register_jitable
 
+#: Rows of the working memory of :func:`means_and_gaps`.
+_MEAN, _GAP, _SIZE = np.arange(3, dtype=np.uint64)
+
 
 @register_jitable
-def end_of_block(start: int, falling: np.ndarray) -> int:
+def end_of_block(start: int, falling: np.ndarray, last: int) -> int:
     """Return the end of the block of equal scores that starts at ``start``.
 
-    Scores are descending.
+    Scores are descending, up to the one before ``last``.
     """
     end = start + 1
-    while end < len(falling) and falling[end] == falling[start]:
+    while end < last and falling[end] == falling[start]:
         end += 1
     return end
 
 
 @register_jitable(inline="always")
-def has_ties(falling: np.ndarray) -> bool:
-    """Return whether two adjacent entries of descending scores are equal."""
-    n_equal = 0
-    for t in range(1, len(falling)):
-        n_equal += falling[t] == falling[t - 1]
+def has_ties(falling: np.ndarray, begin: int, end: int) -> bool:
+    """Return whether two adjacent scores of the descending ``falling[begin:end]`` are equal."""
+    n_equal, one = 0, np.uint64(1)
+    for t in range(np.uint64(begin) + one, np.uint64(end)):
+        n_equal += falling[t] == falling[t - one]
     return n_equal > 0
 
 
@@ -59,29 +62,34 @@ def mean_and_gap(values: np.ndarray, start: int, end: int) -> tuple[float, float
 
 
 @register_jitable(fastmath={"contract"})
-def means_and_gaps(values: np.ndarray, falling: np.ndarray, working: np.ndarray) -> None:
+def means_and_gaps(
+    values: np.ndarray, falling: np.ndarray, begin: int, end: int, working: np.ndarray
+) -> None:
     """Write :func:`mean_and_gap` of the values in each block of equal scores into ``working``.
 
     Row 0 gets the means and row 1 the gaps, one column per block in order; row 2 is overwritten.
-    ``falling`` are the descending scores. There are no branches: the end of a block is hard to
-    predict, and a misprediction costs as much as five documents.
+    The descending scores are ``falling[begin:end]``; ``values`` has one entry for each. There are
+    no branches: the end of a block is hard to predict, and a misprediction costs as much as five
+    documents.
     """
-    mean, gap, size = working[0], working[1], working[2]
-    block, before = np.int64(-1), np.nan
+    block, before, first = np.int64(-1), np.nan, np.uint64(begin)
     # Sums over the block so far: of values, of their differences, and of ones.
     total, spread, count = 0.0, 0.0, 0.0
-    for t in range(len(falling)):
-        stays = 1.0 if falling[t] == before else 0.0
-        block += falling[t] != before
-        spread = stays * spread + stays * (total - count * values[t])
-        total = stays * total + values[t]
+    for t in range(first, np.uint64(end)):  # unsigned: not counted from the end
+        score, value = falling[t], values[t - first]
+        stays = 1.0 if score == before else 0.0
+        block += score != before
+        spread = stays * spread + stays * (total - count * value)
+        total = stays * total + value
         count = stays * count + 1
-        index, before = np.uint64(block), falling[t]  # unsigned: not counted from the end
-        mean[index], gap[index], size[index] = total, spread, count
-    for t in range(block + 1):
-        n_others = size[t] - 1 if size[t] > 2 else 1.0
-        share = 1 / (size[t] * n_others)
-        mean[t], gap[t] = mean[t] * n_others * share, 2 * gap[t] * share
+        index, before = np.uint64(block), score
+        working[_MEAN, index], working[_GAP, index], working[_SIZE, index] = total, spread, count
+    for index in range(np.uint64(block + 1)):
+        size = working[_SIZE, index]
+        n_others = size - 1 if size > 2 else 1.0
+        share = 1 / (size * n_others)
+        working[_MEAN, index] = working[_MEAN, index] * n_others * share
+        working[_GAP, index] = 2 * working[_GAP, index] * share
 
 
 _ALL_BUT_SIGN = np.int64(0x7FFFFFFFFFFFFFFF)

@@ -15,6 +15,14 @@ import numpy as np
 from treerank.numerics.compiling import kernel_for, register_jitable
 from treerank.numerics.threads import in_parts, in_turn
 from treerank.objectives.pairs.label_order import Sums, Weights
+from treerank.objectives.pairs.position_values import (
+    ABOVE,
+    BELOW,
+    BLOCK,
+    INSIDE,
+    INSIDE_TIE,
+    WITHIN,
+)
 from treerank.objectives.pairs.problem import PairProblem
 from treerank.objectives.pairs.ranking import Ranks
 
@@ -100,11 +108,13 @@ def weigh(
     ``i`` is the more relevant one. With ``truncated``, the weight is multiplied by the probability
     that one of the two is in the top.
     """
-    tied = ranks.block[i] == ranks.block[j]
-    gain, above, below = weights.gain, ranks.above, ranks.below
-    w = of_pair(gain[i], gain[j], above[i], above[j], below[i], below[j], ranks.within[i], tied)
+    gain, values = weights.gain, ranks.values
+    tied = values[BLOCK, i] == values[BLOCK, j]
+    above = values[ABOVE, i], values[ABOVE, j]
+    below = values[BELOW, i], values[BELOW, j]
+    w = of_pair(gain[i], gain[j], *above, *below, values[WITHIN, i], tied)
     if truncated:
-        inside_i, inside_j = ranks.inside[i], ranks.inside[j]
+        inside_i, inside_j = values[INSIDE, i], values[INSIDE, j]
         # Equal: both inside the top, both outside, or of the block across its edge.
-        w *= ranks.inside_tie[i] if inside_i == inside_j else max(inside_i, inside_j)
+        w *= values[INSIDE_TIE, i] if inside_i == inside_j else max(inside_i, inside_j)
     return w * weights.document[i] * weights.document[j]

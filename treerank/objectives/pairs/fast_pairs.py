@@ -24,7 +24,7 @@ from treerank.numerics.ties import extent
 from treerank.objectives.pairs import exact_pairs
 from treerank.objectives.pairs.label_order import Sums
 from treerank.objectives.pairs.problem import PairProblem
-from treerank.objectives.pairs.ranking import FASTMATH, longest_query
+from treerank.objectives.pairs.ranking import FASTMATH
 
 OPTIONS: dict[str, Any] = {"error_model": "numpy", "fastmath": FASTMATH}
 #: The top is copied where queries are at least this many times longer than it.
@@ -32,7 +32,8 @@ ENOUGH = 8
 #: Number of columns of a query.
 N_COLUMNS = 12
 #: What they hold: exponentials of scores, and of partners' scores alone; sums of gradients and
-#: hessians; and what the weight of a pair is made of. Unsigned, as all that counts slots.
+#: hessians; and what the weight of a pair is made of, in the end the rows of the values of
+#: ``Ranks``. Unsigned, as all that counts slots.
 EXPONENTIAL, PARTNER, GRADIENT, HESSIAN, GAIN, DOCUMENT = np.arange(6, dtype=np.uint64)
 ABOVE, WITHIN, BELOW, BLOCK, INSIDE, INSIDE_TIE = np.arange(6, N_COLUMNS, dtype=np.uint64)
 #: Places that are read at a time, so that no loop over single slots remains.
@@ -259,13 +260,9 @@ def _load(columns, width, a, b, e, weights, ranks, limited, truncated, weighted)
         columns[GAIN * width + t] = weights.gain[start + t]
         if weighted:
             columns[DOCUMENT * width + t] = weights.document[start + t]
-        columns[ABOVE * width + t] = ranks.above[start + t]
-        columns[WITHIN * width + t] = ranks.within[start + t]
-        columns[BELOW * width + t] = ranks.below[start + t]
-        columns[BLOCK * width + t] = ranks.block[start + t]
-        if truncated:
-            columns[INSIDE * width + t] = ranks.inside[start + t]
-            columns[INSIDE_TIE * width + t] = ranks.inside_tie[start + t]
+    for column in range(ABOVE, np.uint64(N_COLUMNS) if truncated else INSIDE):
+        for t in range(n):
+            columns[column * width + t] = ranks.values[column - ABOVE, start + t]
     for t in range(n, size):  # gains alone may be infinite
         columns[GAIN * width + t] = 0
 

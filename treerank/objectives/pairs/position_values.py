@@ -1,12 +1,13 @@
 """Position values: how much a metric changes when two documents of a query swap.
 
-Each function gets the present order of one query and its scores in that order, ``falling``. It
-fills in two numbers per document. The change is ``above_i - above_j`` if the more relevant
-document ``i`` stands above ``j``, and ``below_j - below_i`` if it stands below; the difference
-that does not apply is never the larger of the two. A third number, ``within``, is the change if
-the two have equal scores. All numbers are 0 at first. They are expectations over random
-tie-breaking: exact for NDCG, MAP and MRR; for ERR every document of a tied block is replaced by
-the mean of the block. ``working`` is memory for three numbers per document.
+Each function gets the present order of one query, which has the slots ``a`` to ``b``, and its
+scores in that order, ``falling``. It fills in two rows of ``values`` for each document. The change
+is ``above_i - above_j`` if the more relevant document ``i`` stands above ``j``, and ``below_j -
+below_i`` if it stands below; the difference that does not apply is never the larger of the two. A
+third number, ``within``, is the change if the two have equal scores. All numbers are 0 at first.
+They are expectations over random tie-breaking: exact for NDCG, MAP and MRR; for ERR every document
+of a tied block is replaced by the mean of the block. ``working`` is memory for three numbers per
+document.
 
 To add a metric, write its function here and list it in ``VALUES``.
 """
@@ -16,53 +17,57 @@ import numpy as np
 from treerank.numerics.compiling import register_jitable
 from treerank.numerics.ties import end_of_block, has_ties, mean_and_gap, mean_of, means_and_gaps
 
+#: Rows of the values of documents, see ``Ranks``. Unsigned, so that none is counted from the end.
+ABOVE, WITHIN, BELOW, BLOCK, INSIDE, INSIDE_TIE = np.arange(6, dtype=np.uint64)
+
 
 @register_jitable
-def _no_values(order, falling, discount, gain, above, below, within, working):
+def _no_values(a, b, order, falling, discount, gain, values, working):
     """Leave all values at 0, for weights that do not depend on ranks."""
 
 
 @register_jitable
-def _ndcg_values(order, falling, discount, gain, above, below, within, working):
+def _ndcg_values(a, b, order, falling, discount, gain, values, working):
     """Fill ``above`` with the mean discount of each document's block of equal scores.
 
     Fill ``within`` with the mean absolute difference of two discounts of the block. ``below``
     stays.
     """
-    if not has_ties(falling):
-        for rank in range(len(order)):
-            above[np.uint64(order[rank])] = discount[rank]
+    first = np.uint64(a)
+    if not has_ties(falling, a, b):
+        for t in range(first, np.uint64(b)):
+            values[ABOVE, first + np.uint64(order[t])] = discount[t - first]
         return
-    means_and_gaps(discount, falling, working)
+    means_and_gaps(discount, falling, a, b, working)
     block, before = np.int64(-1), np.nan
-    for rank in range(len(order)):
-        block += falling[rank] != before
-        before = falling[rank]
-        slot, document = np.uint64(block), np.uint64(order[rank])  # not counted from the end
-        above[document], within[document] = working[0, slot], working[1, slot]
+    for t in range(first, np.uint64(b)):
+        block += falling[t] != before
+        before = falling[t]
+        column, document = np.uint64(block), first + np.uint64(order[t])
+        values[ABOVE, document], values[WITHIN, document] = working[0, column], working[1, column]
 
 
 @register_jitable
-def _map_values(order, falling, discount, gain, above, below, within, working):
+def _map_values(a, b, order, falling, discount, gain, values, working):
     """Fill in the values for MAP.
 
     ``above`` is the expected precision at the document, minus the precisions at all relevant
     documents above it; ``below`` adds the mean discount of its block, and ``within`` is as in
     :func:`_map_gap`.
     """
-    start, seen, gained = 0, 0.0, 0.0
-    while start < len(order):
-        end = end_of_block(start, falling)
+    start, seen, gained = a, 0.0, 0.0
+    while start < b:
+        end = end_of_block(start, falling, b)
         size, relevant = end - start, 0
-        for rank in range(start, end):
-            relevant += gain[order[rank]] > 0
-        high, low, mean = _map_block(discount, start, size, relevant, seen, gained)
-        gap = _map_gap(discount, start, size, relevant, seen)
-        for rank in range(start, end):
-            document = order[rank]
-            above[document] = high if gain[document] > 0 else low
-            below[document] = above[document] + mean
-            within[document] = gap
+        for t in range(start, end):
+            relevant += gain[a + order[t]] > 0
+        high, low, mean = _map_block(discount, start - a, size, relevant, seen, gained)
+        gap = _map_gap(discount, start - a, size, relevant, seen)
+        for t in range(start, end):
+            document = np.uint64(a + order[t])
+            values[ABOVE, document] = high if gain[document] > 0 else low
+            values[BELOW, document] = values[ABOVE, document] + mean
+            values[WITHIN, document] = gap
         seen += relevant
         gained += mean * relevant
         start = end
@@ -109,39 +114,41 @@ def _map_gap(discount, start, size, relevant, seen):
 
 
 @register_jitable
-def _mrr_values(order, falling, discount, gain, above, below, within, working):
+def _mrr_values(a, b, order, falling, discount, gain, values, working):
     """Fill in ``above``, ``below`` and ``within`` for MRR, as the module explains them.
 
     Only the first two relevant documents and those above them matter; ``gain`` is above 0 for
     relevant ones.
     """
-    n = len(order)
-    start, first, second = 0, -1.0, -1.0  # expected reciprocal ranks, once known
+    start, first, second = a, -1.0, -1.0  # expected reciprocal ranks, once known
     alone = False  # is the first relevant document the only one of its block?
-    while start < n:
-        end = end_of_block(start, falling)
+    while start < b:
+        end = end_of_block(start, falling, b)
         relevant = 0
-        for rank in range(start, end):
-            relevant += gain[order[rank]] > 0
+        for t in range(start, end):
+            relevant += gain[a + order[t]] > 0
         mean, here, better, runner_up = 0.0, 0.0, 0.0, 0.0
         if first < 0 or (alone and second < 0):  # else nothing further down changes the metric
-            mean = mean_of(discount, start, end)
-            here, better, runner_up = _first_relevant(discount, start, end, relevant)
+            mean = mean_of(discount, start - a, end - a)
+            here, better, runner_up = _first_relevant(discount, start - a, end - a, relevant)
         opens = first < 0 and relevant > 0
         follows = alone and second < 0 and relevant > 0
-        for rank in range(start, end):
-            document = order[rank]
-            above[document], below[document], within[document] = 0.0, first, 0.0
+        for t in range(start, end):
+            document = np.uint64(a + order[t])
+            above, below, within = 0.0, first, 0.0
             if first < 0 and relevant == 0:  # above every relevant document
-                above[document], below[document] = 1.0, mean
+                above, below = 1.0, mean
             elif opens:
                 falls = here if relevant == 1 else (here - runner_up) / relevant
                 is_relevant = gain[document] > 0
-                above[document] = falls if is_relevant else 1.0
-                below[document] = here if is_relevant else better
-                within[document] = 2 * (better - here)
+                above = falls if is_relevant else 1.0
+                below = here if is_relevant else better
+                within = 2 * (better - here)
             elif alone and gain[document] == 0:
-                above[document] = better if follows else (mean if second < 0 else second)
+                above = better if follows else (mean if second < 0 else second)
+            values[ABOVE, document] = above
+            values[BELOW, document] = below
+            values[WITHIN, document] = within
         if opens:
             first, alone = here, relevant == 1
         elif follows:
@@ -175,7 +182,7 @@ def _first_relevant(discount, start, end, relevant):
 
 
 @register_jitable
-def _err_values(order, falling, discount, gain, above, below, within, working):
+def _err_values(a, b, order, falling, discount, gain, values, working):
     """Fill in the values for ERR.
 
     ``above`` is the probability that the user looks at the document, times its discount, plus the
@@ -183,25 +190,25 @@ def _err_values(order, falling, discount, gain, above, below, within, working):
     1 / (1 - gain) of the document, which removes its own stop from that probability.
     """
     rank_values = working[0]
-    start, reach, gained = 0, 1.0, 0.0
-    while start < len(order):
-        end = end_of_block(start, falling)
+    start, reach, gained = a, 1.0, 0.0
+    while start < b:
+        end = end_of_block(start, falling, b)
         stop = 0.0
-        for rank in range(start, end):
-            stop += gain[order[rank]]
+        for t in range(start, end):
+            stop += gain[a + order[t]]
         if end > start + 1:
             stop /= end - start
-        for rank in range(start, end):
+        for rank in range(start - a, end - a):
             rank_values[rank] = reach * discount[rank] + gained
             gained += reach * stop * discount[rank]
             reach *= 1 - stop
-        mean, gap = rank_values[start], 0.0
+        mean, gap = rank_values[start - a], 0.0
         if end > start + 1:
-            mean, gap = mean_and_gap(rank_values, start, end)
-        for rank in range(start, end):
-            document = order[rank]
-            above[document], within[document] = mean, gap
-            below[document] = 1 / (1 - gain[document])  # given that the reader went on
+            mean, gap = mean_and_gap(rank_values, start - a, end - a)
+        for t in range(start, end):
+            document = np.uint64(a + order[t])
+            values[ABOVE, document], values[WITHIN, document] = mean, gap
+            values[BELOW, document] = 1 / (1 - gain[document])  # given that the reader went on
         start = end
 
 

@@ -16,7 +16,7 @@ from treerank.numerics.random_keys import stream
 from treerank.objectives.judgments import Judgments
 from treerank.objectives.pairs.label_order import LabelOrder, Weights, place_scores
 from treerank.objectives.pairs.losses import PairLoss
-from treerank.objectives.pairs.position_values import VALUES
+from treerank.objectives.pairs.position_values import INSIDE, INSIDE_TIE, VALUES
 from treerank.objectives.pairs.ranking import (
     RankRule,
     Ranks,
@@ -200,7 +200,7 @@ class PairProblem:
         """
         labels, size, n_queries = self.labels, len(scores), self.groups.n_queries
         x, order, near = np.empty(size), np.empty(size, np.int32), np.zeros(n_queries, np.int32)
-        ranks = Ranks(order, near, *np.zeros((6, size), np.float32 if single else np.float64))
+        ranks = Ranks(order, near, np.zeros((6, size), np.float32 if single else np.float64))
         calls: list[tuple[Any, ...]] = [(place_scores, scores, labels, self.sigma, x)]
         truncated, fill = self.pairs.top is not None, self.weight.values
         if fill is None and not truncated:
@@ -215,9 +215,9 @@ class PairProblem:
         gain = (self.weights_single if single else self.weights).gain
         two_sided = self.weight.two_sided and fill is not None
         kernel = value_kernel(fill or VALUES["none"], two_sided, single)
-        calls.append((kernel, labels.indptr, falling, gain, rule.discount, rule.reach, ranks, near))
+        calls.append((kernel, labels.indptr, *ranks, falling, gain, rule.discount, rule.reach))
         if truncated:
-            chances = ranks.inside, ranks.inside_tie
+            chances = ranks.values[INSIDE], ranks.values[INSIDE_TIE]
             kernel = chance_kernel(single)
             calls.append((kernel, labels.indptr, order, falling, rule.top, *chances))
         return x, ranks, calls

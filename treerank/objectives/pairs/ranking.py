@@ -13,6 +13,7 @@ from treerank.numerics.compiling import kernel_for, njit, register_jitable
 from treerank.numerics.random_keys import log_of, uniform_of
 from treerank.numerics.sorting import sort_falling
 from treerank.numerics.ties import end_of_block, extent
+from treerank.objectives.pairs.position_values import ABOVE, BELOW, BLOCK, WITHIN
 
 #: What vectorization needs: sums in any order; NaN and infinity keep their meaning.
 FASTMATH = {"reassoc", "contract", "arcp", "nsz"}
@@ -34,23 +35,17 @@ class Ranks(NamedTuple):
     near : ndarray of shape (n_queries,)
         For each query, the number of documents at the beginning of its order whose rank is at most
         ``reach`` of :class:`RankRule`, or that tie with the last of these.
-    block : ndarray
-        Position in the order at which the document's block of equal scores begins.
-    above, below, within : ndarray
-        See :mod:`treerank.objectives.pairs.position_values`.
-    inside, inside_tie : ndarray
-        Probability that the document is in the top, and that at least one of two documents of its
-        block is.
+    values : ndarray of shape (6, n_slots)
+        One array, as numba compiles much code to pass each. The rows ``ABOVE``, ``WITHIN`` and
+        ``BELOW`` are explained in :mod:`treerank.objectives.pairs.position_values`. ``BLOCK`` is
+        the position in the order at which the document's block of equal scores begins. ``INSIDE``
+        is the probability that the document is in the top, ``INSIDE_TIE`` that at least one of two
+        documents of its block is.
     """
 
     order: np.ndarray
     near: np.ndarray
-    block: np.ndarray
-    above: np.ndarray
-    below: np.ndarray
-    within: np.ndarray
-    inside: np.ndarray
-    inside_tie: np.ndarray
+    values: np.ndarray
 
 
 class RankRule(NamedTuple):
@@ -115,7 +110,8 @@ def _sort_by_bin(order, keys, a, n, bins, free):
 def _insert(order, keys, a, n, falling):
     """Sort ``order`` by falling key by insertion, and fill ``falling`` with the sorted keys.
 
-    The query has ``n`` documents from slot ``a`` on, see :func:`_sort_by_bin`. Return False, with the sort unfinished, after more than 8 moves per document; otherwise True.
+    The query has ``n`` documents from slot ``a`` on, see :func:`_sort_by_bin`. Return False, with
+    the sort unfinished, after more than 8 moves per document; otherwise True.
     """
     patience = np.int64(PATIENCE) * np.int64(n)
     for slot_before in range(a, a + n):
@@ -144,7 +140,7 @@ def chance_in_top(
     """
     start = 0
     while start < len(order):
-        end = end_of_block(start, falling)
+        end = end_of_block(start, falling, len(order))
         size = end - start
         seats = min(max(top - start, 0), size)
         left = size - seats
@@ -171,22 +167,19 @@ def value_kernel(fill: Callable[..., Any], two_sided: bool, single: bool) -> Cal
     options = {"nogil": True, "error_model": "numpy", "fastmath": FASTMATH if single else False}
 
     @kernel_for(fill, two_sided, single, **options)
-    def value_queries(first, last, indptr, falling, gain, discount, reach, ranks, near, working):
+    def value_queries(
+        first, last, indptr, order, near, values, falling, gain, discount, reach, working
+    ):
         for q in range(first, last):
-            # `near` is `ranks.near`: the compiler drops what is stored at a single slot of a
-            # tuple.
+            # Whole arrays and slots, as numba compiles much code for each slice.
             a, b = indptr[q], indptr[q + 1]
-            # One array per line: numba compiles much code for tuples of arrays.
-            order = ranks.order[a:b]
-            sorted_scores = falling[a:b]
-            above = ranks.above[a:b]
-            below = ranks.below[a:b]
-            within = ranks.within[a:b]
-            _clear(above, within, below, two_sided)
-            fill(order, sorted_scores, discount, gain[a:b], above, below, within, working)
+            for row in (ABOVE, WITHIN, BELOW) if two_sided else (ABOVE, WITHIN):
+                for t in range(np.uint64(a), np.uint64(b)):
+                    values[row, t] = 0
+            fill(a, b, order, falling, discount, gain, values, working)
             if two_sided:
-                _number_blocks(order, sorted_scores, ranks.block[a:b])
-            near[q] = _count_near(sorted_scores, reach)
+                _number_blocks(a, b, order, falling, values)
+            near[q] = _count_near(a, b, falling, reach)
 
     def with_memory(first: int, last: int, indptr: np.ndarray, *arguments: Any) -> None:
         longest = np.diff(indptr[first : last + 1]).max(initial=0)
@@ -213,40 +206,25 @@ def chance_kernel(single: bool) -> Callable[..., Any]:
 
 
 @register_jitable(inline="always")
-def longest_query(indptr: np.ndarray, first: int, last: int) -> int:
-    """Return the largest number of documents of the queries ``first`` to ``last``."""
-    longest = 0
-    for q in range(first, last):
-        if indptr[q + 1] - indptr[q] > longest:
-            longest = indptr[q + 1] - indptr[q]
-    return longest
+def _count_near(a, b, falling, reach):
+    """Return how many documents have a rank of at most ``reach``, or tie with the last of these.
+
+    The query has the slots ``a`` to ``b``.
+    """
+    end = a + reach if reach < b - a else b
+    while a < end < b and falling[end] == falling[end - 1]:
+        end += 1
+    return end - a
 
 
 @register_jitable(inline="always")
-def _clear(above, within, below, two_sided):
-    for t in range(len(above)):
-        above[t] = within[t] = 0
-        if two_sided:
-            below[t] = 0
-
-
-@register_jitable(inline="always")
-def _count_near(falling, reach):
-    """Return how many documents have a rank of at most ``reach``, or tie with the last of these."""
-    near = reach if reach < len(falling) else len(falling)
-    while 0 < near < len(falling) and falling[near] == falling[near - 1]:
-        near += 1
-    return near
-
-
-@register_jitable(inline="always")
-def _number_blocks(order, falling, block):
-    """Fill ``block`` with the index in ``order`` at which each document's block of ties begins."""
-    start = 0
-    for rank in range(len(order)):
-        if rank > 0 and falling[rank] != falling[rank - 1]:
-            start = rank
-        block[order[rank]] = start
+def _number_blocks(a, b, order, falling, values):
+    """Fill the row ``BLOCK``; the query has the slots ``a`` to ``b``."""
+    start = a
+    for t in range(a, b):
+        if t > a and falling[t] != falling[t - 1]:
+            start = t
+        values[BLOCK, a + order[t]] = start - a
 
 
 def sort_queries(
