@@ -257,8 +257,8 @@ def _score_by_vectors(
             output, first = tree_output[tree], leaf_starts[tree]
             if single is None:  # most forests: a loop without decisions
                 row, of_tree, k = np.uint64(begin), np.uint64(first), np.uint64(output)
-                for i in range(np.uint64(n)):  # unsigned: not counted from the end
-                    scores[row + i, k] += values[of_tree + np.uint64(lowest_bit(bits[i])), 0]
+                for t in range(np.uint64(n)):  # unsigned: not counted from the end
+                    scores[row + t, k] += values[of_tree + np.uint64(lowest_bit(bits[t])), 0]
             else:
                 for i in range(n):
                     leaf = first + lowest_bit(bits[i])

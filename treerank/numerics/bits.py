@@ -4,13 +4,15 @@ Each conversion is one instruction, and none that must be compiled as a function
 numba's ``x.view(np.int64)`` is, which takes as long as a small kernel.
 """
 
+from typing import Any
+
 import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.extending import lower_builtin, type_callable
 
 
-def bits_of(number: float) -> int:
+def bits_of(number: Any) -> Any:
     """Return the 64 bits of a float64 as an int64.
 
     Examples
@@ -21,7 +23,7 @@ def bits_of(number: float) -> int:
     return np.float64(number).view(np.int64)
 
 
-def number_of(bits: int) -> float:
+def number_of(bits: Any) -> Any:
     """Return the float64 that has the 64 bits of an int64.
 
     Examples

@@ -84,12 +84,12 @@ def means_and_gaps(
         count = stays * count + 1
         index, before = np.uint64(block), score
         working[_MEAN, index], working[_GAP, index], working[_SIZE, index] = total, spread, count
-    for index in range(np.uint64(block + 1)):
-        size = working[_SIZE, index]
+    for t in range(np.uint64(block + 1)):
+        size = working[_SIZE, t]
         n_others = size - 1 if size > 2 else 1.0
         share = 1 / (size * n_others)
-        working[_MEAN, index] = working[_MEAN, index] * n_others * share
-        working[_GAP, index] = 2 * working[_GAP, index] * share
+        working[_MEAN, t] = working[_MEAN, t] * n_others * share
+        working[_GAP, t] = 2 * working[_GAP, t] * share
 
 
 _ALL_BUT_SIGN = np.int64(0x7FFFFFFFFFFFFFFF)

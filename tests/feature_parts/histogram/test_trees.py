@@ -173,13 +173,14 @@ def test_nothing_to_learn_gives_a_constant():
 def test_a_thread_that_fails_ends_the_others(monkeypatch):
     work, failed, n_calls = grower._work, threading.Event(), itertools.count()
 
-    def fail_in_this_thread(data, packed, settings, rows, tree, extras):
+    def fail_in_this_thread(*arguments):
         if threading.current_thread() is threading.main_thread():
-            tree.counters[0] = 0  # has taken the only piece
+            *_, counters, _ = arguments
+            counters[0] = 0  # has taken the only piece
             failed.set()
             raise MemoryError
         assert failed.wait(60)
-        return next(n_calls) < 1000 and work(data, packed, settings, rows, tree, extras)
+        return next(n_calls) < 1000 and work(*arguments)
 
     monkeypatch.setattr(grower, "_work", fail_in_this_thread)
     with pytest.raises(MemoryError), shared_by(2):

@@ -265,7 +265,7 @@ def _binned(rows, bins):
     def bin_chunks(first: int, last: int) -> None:
         for start in range(first * _CHUNK, last * _CHUNK, _CHUNK):
             values, chunk = rows.batch(start, start + _CHUNK), binned[start : start + _CHUNK]
-            _bin_columns(_stored_columns(values), bins.bounds, bins.columns, chunk)
+            _bin_columns(*_stored_columns(values), bins.bounds, bins.columns, chunk)
 
     if positions is None:
         in_parts(bin_chunks, -(-len(binned) // _CHUNK))
@@ -292,7 +292,7 @@ def _bin_stored(values, positions, bins, binned):
         for start in range(first * _CHUNK, last * _CHUNK, _CHUNK):
             stored, at = values[start : start + _CHUNK], positions[start : start + _CHUNK]
             chunk = np.tile(bins.zeros, (len(stored), 1))
-            _bin_columns(_stored_columns(stored), bins.bounds, bins.columns, chunk)
+            _bin_columns(*_stored_columns(stored), bins.bounds, bins.columns, chunk)
             binned[at[at >= 0]] = chunk[at >= 0]
 
     in_parts(bin_chunks, -(-len(values) // _CHUNK))
@@ -336,13 +336,13 @@ def _stored_columns(values):
 
 
 @njit(error_model="numpy", nogil=True)
-def _bin_columns(stored, bounds, columns, binned):
+def _bin_columns(values, rows, starts, bounds, columns, binned):
     """Overwrite the bins of zeros in ``binned`` by the bins of stored values.
 
-    ``stored`` is the result of ``_stored_columns``, ``bounds`` and ``columns`` are attributes of
-    ``Bins``. A missing value, or a category without a bin, has the last bin.
+    ``values``, ``rows`` and ``starts`` are the result of ``_stored_columns``, ``bounds`` and
+    ``columns`` are attributes of ``Bins``. A missing value, or a category without a bin, has the
+    last bin.
     """
-    values, rows, starts = stored
     are_rows_of_all = len(rows) < len(values)  # of each column
     bin_of = np.empty(len(binned), dtype=np.uint64)
     for number in range(len(columns)):

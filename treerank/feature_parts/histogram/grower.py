@@ -93,7 +93,7 @@ def grow(
 
     def work(first: int, last: int) -> None:
         try:
-            while _work(data, packed, settings, rows, state, extras):
+            while _work(*data, packed, settings, rows, *state, extras):
                 _give_way()
         except BaseException:  # other threads would wait for the task of this one
             tree.counters[:] = tasks.new_counters(-1)
@@ -189,7 +189,32 @@ def _plan(tree: Growth, rules: TreeRules) -> None:
 
 
 @njit(error_model="numpy", nogil=True)
-def _work(data, packed, settings, rows, tree, extras):
+def _work(
+    columns,
+    zeros,
+    groups,
+    binned,
+    binned_by_column,
+    histograms,
+    packed,
+    settings,
+    rows,
+    nodes,
+    splits,
+    paths,
+    slots,
+    n_kept,
+    best,
+    filled,
+    pairs,
+    planned,
+    buffers,
+    memory,
+    working,
+    steps,
+    counters,
+    extras,
+):
     """Do tasks until none is free now; return whether there may be more later.
 
     The thread that finishes the last task of a step begins the next step.
@@ -198,63 +223,155 @@ def _work(data, packed, settings, rows, tree, extras):
     workers, and trees do not grow level by level. The compiler then leaves out what only those
     need, which is a third of the code.
 
-    Functions get the arrays that they need, not ``data`` and ``tree``: the compiler handles each
-    array of a tuple in each call.
+    The fields of ``Data`` and ``Growth`` are arguments of their own, and a task and the end of a
+    step are no functions: the compiler handles each array once more in each tuple and each call.
     """
     # The caller owns the arrays; threads need not count who uses them.
-    arguments = data, packed, rows, tree
-    data, packed, rows, tree = tasks.uncounted(arguments)  # type: ignore[call-arg]
+    shared = (
+        columns,
+        zeros,
+        groups,
+        binned,
+        binned_by_column,
+        histograms,
+        packed,
+        rows,
+        nodes,
+        splits,
+        paths,
+        slots,
+        n_kept,
+        best,
+        filled,
+        pairs,
+        planned,
+        buffers,
+        memory,
+        working,
+        steps,
+        counters,
+    )
+    (
+        columns,
+        zeros,
+        groups,
+        binned,
+        binned_by_column,
+        histograms,
+        packed,
+        rows,
+        nodes,
+        splits,
+        paths,
+        slots,
+        n_kept,
+        best,
+        filled,
+        pairs,
+        planned,
+        buffers,
+        memory,
+        working,
+        steps,
+        counters,
+    ) = tasks.uncounted(shared)  # type: ignore[call-arg]
+    step, rules, n_blocks = steps[0], settings[0], filled.shape[1]
     while True:
-        task = tasks.take_task(tree.counters)
-        if task <= 0:
-            return task == 0
-        _do_task(task - 1, data, packed, settings[0], rows, tree, extras)
-        if tasks.finish_task(tree.counters):
-            n_tasks = _end_step(data, packed, settings[0], rows, tree, extras)
-            tasks.open_tasks(tree.counters, n_tasks)
+        task = tasks.take_task(counters) - 1
+        if task < 0:
+            return task == -1
 
+        # A task fills the histogram of a part of the rows, or fills or searches some of the blocks.
+        n_parts, n, n_groups, first, last = step.n_parts, step.n_tasks, 0, 0, n_blocks
+        small = nodes[step.pair[0]]
+        open_slots, leaf_rows = slots[step.pair[0]], rows[small.begin : small.end]
+        if step.kind == _PARTS:
+            begin, end = len(leaf_rows) * task // n_parts, len(leaf_rows) * (task + 1) // n_parts
+            blocks = _open_blocks(0, n_blocks, open_slots)
+            fill(0, blocks, binned, zeros, packed, leaf_rows[begin:end], filled[task])
+        elif step.kind == _FILL or step.kind == _SEARCH:
+            first, last = n_blocks * task // n, n_blocks * (task + 1) // n
+            n_groups = (last - first + _TOGETHER // 2) // _TOGETHER
+            n_groups += n_groups == 0
+        for group in range(n_groups):
+            begin = first + (last - first) * group // n_groups
+            end = first + (last - first) * (group + 1) // n_groups
+            into = buffers[task, : end - begin]
+            if extras is not None and step.adds_up:
+                at = step.n_filled if step.kind == _FILL else step.searched
+                into = filled[len(filled) - len(pairs) + at, begin:end]
+            if step.kind == _FILL and n_parts:
+                _add_parts(begin, end, n_parts, filled, into)
+            elif step.kind == _FILL:  # a second call, so that the compiler inlines ``fill`` nowhere
+                blocks = _open_blocks(begin, end, open_slots)
+                fill(begin, blocks, binned, zeros, packed, leaf_rows, into)
+            if step.kind == _SEARCH or step.adds_up == 0:
+                splitter.search_blocks(
+                    begin,
+                    into,
+                    columns,
+                    groups,
+                    histograms,
+                    rules,
+                    step.pair,
+                    nodes,
+                    paths,
+                    slots,
+                    n_kept,
+                    best[task],
+                    memory[task],
+                    extras,
+                )
+        if not tasks.finish_task(counters):
+            continue
 
-@register_jitable(inline="always", error_model="numpy")
-def _do_task(task, data, packed, settings, rows, tree, extras):
-    """Do one task, counted from 0, of the present step.
-
-    It fills the histogram of a part of the rows, or fills or searches some of the blocks.
-    """
-    step, n_parts, n = tree.step[0], tree.step[0].n_parts, tree.step[0].n_tasks
-    number, bins, zeros, filled = step.pair[0], data.binned, data.zeros, tree.filled
-    small, slots = tree.nodes[number], tree.slots[number]
-    leaf_rows = rows[small.begin : small.end]
-    first, last = 0, filled.shape[1]
-    if step.kind == _PARTS:
-        part = leaf_rows[len(leaf_rows) * task // n_parts : len(leaf_rows) * (task + 1) // n_parts]
-        fill(0, _open_blocks(0, last, slots), bins, zeros, packed, part, filled[task])
-    if step.kind != _FILL and step.kind != _SEARCH:
-        return
-    first, last = first + (last - first) * task // n, first + (last - first) * (task + 1) // n
-    n_groups = (last - first + _TOGETHER // 2) // _TOGETHER
-    n_groups += n_groups == 0
-    for group in range(n_groups):
-        begin = first + (last - first) * group // n_groups
-        end = first + (last - first) * (group + 1) // n_groups
-        into = tree.buffers[task][: end - begin]
-        if extras is not None and step.adds_up:
-            at = step.n_filled if step.kind == _FILL else step.searched
-            into = filled[len(filled) - len(tree.pairs) + at][begin:end]
-        if step.kind == _FILL and n_parts:
-            _add_parts(begin, end, n_parts, filled, into)
-        elif step.kind == _FILL:  # a second call, so that the compiler inlines ``fill`` nowhere
-            fill(begin, _open_blocks(begin, end, slots), bins, zeros, packed, leaf_rows, into)
-        if step.kind == _SEARCH or step.adds_up == 0:
-            splitter.search_blocks(
-                begin,
-                into,
-                (data.columns, data.groups, data.histograms),
-                settings,
-                step.pair,
-                (tree.nodes, tree.paths, tree.slots, tree.n_kept, tree.best[task]),
-                tree.memory[task],
-                extras,
-            )
+        # The end of a step: best splits are stored, and the next leaf is split if it is known.
+        n_tasks, kind = -1, step.kind  # -1 ends the threads
+        if kind == _PARTS:
+            step.kind, n_tasks = _FILL, n
+        elif extras is not None and kind == _FILL and step.adds_up:
+            # One by one: to assign an array to a row takes two seconds to compile, for its errors.
+            pairs[step.n_filled, 0] = step.pair[0]
+            pairs[step.n_filled, 1] = step.pair[1]
+            step.n_filled += 1
+        elif kind != _START:
+            _keep_best(step, nodes, splits, best, rules, columns)
+        if extras is not None and kind == _SEARCH:
+            step.searched += 1
+            if step.searched < step.n_filled:
+                n_tasks = _search_pair(step, pairs, best)
+            else:
+                step.n_filled = 0
+        is_root, ends = kind == _START and step.n_planned == 0, False
+        while n_tasks < 0 and not ends:
+            ends = step.n_nodes == len(nodes)
+            if extras is not None and step.n_filled > 0:
+                several = rules.level_by_level or step.speculates > 0
+                ends |= not (several and step.adds_up > 0)
+            if not ends and not is_root:
+                if extras is None:
+                    number = _best_leaf(step.n_nodes, nodes, splits)
+                else:
+                    number = _next_leaf(step, planned, nodes, splits, rules.level_by_level)
+                ends = number < 0
+                if not ends:
+                    _split(number, step, nodes, splits[number], rows, binned_by_column, working)
+                    if extras is not None:
+                        _bound(number, nodes, rules, columns)
+                    _pass_on(number, nodes, groups, paths, slots)
+            if not ends:
+                step.kind, is_root = _FILL, False
+                if _may_split_either(step, nodes, rules):
+                    sizes = n_blocks, packed.shape[1], len(histograms)
+                    n_tasks = _first_tasks(step, nodes, best, sizes)
+        if ends:
+            step.kind = _END
+            if extras is not None:
+                step.kind, step.searched = (_PLAN if step.speculates else _END), 0
+                if step.n_filled:
+                    step.kind = _SEARCH
+                    _search_pair(step, pairs, best)
+        tasks.open_tasks(counters, n_tasks)
 
 
 @register_jitable(error_model="numpy")
@@ -279,58 +396,6 @@ def _add_parts(first, last, n_parts, filled, into):
             for part in range(n_parts):
                 total += filled[part, block, i]
             into[block - first, i] = total
-
-
-@register_jitable(inline="always", error_model="numpy")
-def _end_step(data, packed, settings, rows, tree, extras):
-    """Begin the step after a finished step; return its number of tasks, or -1 to end threads.
-
-    Best splits are stored, and the next leaf is split if it is known.
-    """
-    step, nodes, splits, best = tree.step[0], tree.nodes, tree.splits, tree.best
-    if step.kind == _PARTS:
-        step.kind = _FILL
-        return step.n_tasks
-    if extras is not None and step.kind == _FILL and step.adds_up:
-        # One by one: to assign an array to a row takes two seconds to compile, for its errors.
-        tree.pairs[step.n_filled, 0] = step.pair[0]
-        tree.pairs[step.n_filled, 1] = step.pair[1]
-        step.n_filled += 1
-    elif step.kind != _START:
-        _keep_best(step, nodes, splits, best, settings, data.columns)
-    if extras is not None and step.kind == _SEARCH:
-        step.searched += 1
-        if step.searched < step.n_filled:
-            return _search_pair(step, tree.pairs, best)
-        step.n_filled = 0
-    is_root = step.kind == _START and step.n_planned == 0
-    while step.n_nodes < len(nodes):
-        if extras is not None:
-            several = settings.level_by_level or step.speculates > 0
-            if step.n_filled > 0 and not (several and step.adds_up > 0):
-                break
-        if not is_root:
-            if extras is None:
-                number = _best_leaf(step.n_nodes, nodes, splits)
-            else:
-                number = _next_leaf(step, tree.planned, nodes, splits, settings.level_by_level)
-            if number < 0:
-                break
-            _split(number, step, nodes, splits[number], rows, data.binned_by_column, tree.working)
-            if extras is not None:
-                _bound(number, nodes, settings, data.columns)
-            _pass_on(number, nodes, data.groups, tree.paths, tree.slots)
-        step.kind, is_root = _FILL, False
-        if _may_split_either(step, nodes, settings):
-            sizes = tree.filled.shape[1], packed.shape[1], len(data.histograms)
-            return _first_tasks(step, nodes, best, sizes)
-    step.kind = _END
-    if extras is not None:
-        step.kind, step.searched = (_PLAN if step.speculates else _END), 0
-        if step.n_filled:
-            step.kind = _SEARCH
-            _search_pair(step, tree.pairs, best)
-    return -1
 
 
 @register_jitable(error_model="numpy")
@@ -364,7 +429,8 @@ def _first_tasks(step, nodes, best, sizes):
     for task in range(len(best)):
         best[task, 0].gain = best[task, 1].gain = -np.inf
     is_shared = (n_rows + _SEARCH_IN_ROWS) * n_blocks >= _SHARED
-    step.n_tasks = min(step.n_threads, n_blocks) if is_shared else 1
+    n_sharing = step.n_threads if step.n_threads < n_blocks else n_blocks
+    step.n_tasks = n_sharing if is_shared else 1
     step.n_parts = _n_parts(n_rows, n_integers, step.n_threads, n_blocks, n_leaves)
     if step.n_parts == 0:
         return step.n_tasks

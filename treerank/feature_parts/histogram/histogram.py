@@ -77,7 +77,7 @@ def fill(
         for i in range(np.uint64(histograms.shape[1])):  # a slice takes longer to compile
             histograms[at, i] = 0
     for start in range(0, len(rows), BATCH):
-        n = min(BATCH, len(rows) - start)
+        n = BATCH if start + BATCH < len(rows) else len(rows) - start
         first_sum, last_sum = np.int64(0), np.int64(0)
         for i in range(np.uint64(n)):
             row, later = np.uint64(rows[start + i]), _row_to_prefetch(rows, start + np.int64(i))
@@ -184,7 +184,8 @@ def address(array: np.ndarray) -> np.uint64:
 @register_jitable
 def _row_to_prefetch(rows, i):
     """Return the row to prefetch while the row at index ``i`` is copied, at most the last row."""
-    return np.uint64(rows[min(i + _PREFETCH_DISTANCE, len(rows) - 1)])
+    later = i + _PREFETCH_DISTANCE
+    return np.uint64(rows[later if later < len(rows) else len(rows) - 1])
 
 
 @register_jitable

@@ -40,7 +40,7 @@ def leaf_sums(
     """
     spans, ends = _spans(nodes[nodes["column"] < 0])
     sums = np.empty((2, len(spans), derivatives[0].shape[1]))
-    in_parts(_sum_leaves, ends, spans, rows, derivatives, sums)  # one thread sums one leaf
+    in_parts(_sum_leaves, ends, spans, rows, *derivatives, sums)  # one thread sums one leaf
     return sums
 
 
@@ -84,8 +84,7 @@ def add_leaves(
 
 
 @njit(error_model="numpy", nogil=True)
-def _sum_leaves(first, last, spans, rows, derivatives, sums):
-    gradient, hessian = derivatives
+def _sum_leaves(first, last, spans, rows, gradient, hessian, sums):
     for leaf in range(first, last):
         for k in range(gradient.shape[1]):
             g = h = 0.0

@@ -128,10 +128,16 @@ def record_of(layout: Layout, rules: TreeRules) -> np.ndarray:
 def search_blocks(
     first: int,
     small: np.ndarray,
-    data: tuple[np.ndarray, ...],
+    columns: np.ndarray,
+    groups: np.ndarray,
+    histograms: np.ndarray,
     settings: Any,
     pair: np.ndarray,
-    tree: tuple[np.ndarray, ...],
+    nodes: np.ndarray,
+    paths: np.ndarray,
+    slots: np.ndarray,
+    n_kept: np.ndarray,
+    best: np.ndarray,
     memory: Any,
     extras: bool | None,
 ) -> None:
@@ -139,14 +145,12 @@ def search_blocks(
 
     ``small`` has the histograms of the first leaf; they are stored where a node below may need
     them. The histograms of the second leaf are the parent's minus the first leaf's,
-    and are computed here. A better split replaces the best one of the task. ``data`` and ``tree``
+    and are computed here. A better split replaces the best one of the task. The arrays
     are fields of ``tree.Data`` and ``tree.Growth``, ``settings`` is a record of layout and rules,
     and ``memory`` one of ``MEMORY``.
     Of equal splits, the one by the first feature is the best, wherever its column is. ``extras``
     may be None only if there are neither categories nor monotone constraints.
     """
-    columns, groups, histograms = data
-    nodes, paths, slots, n_kept, best = tree
     sums, running = memory.sums, memory.running
     for block in range(first, first + len(small)):
         sibling = small[block - first]

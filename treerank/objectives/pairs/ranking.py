@@ -114,15 +114,15 @@ def _insert(order, keys, a, n, falling):
     the sort unfinished, after more than 8 moves per document; otherwise True.
     """
     patience = np.int64(PATIENCE) * np.int64(n)
-    for slot_before in range(a, a + n):
-        document, slot = order[slot_before], slot_before
+    for begun in range(a, a + n):
+        document, slot = order[begun], np.uint64(begun)
         value = keys[a + np.uint64(document)]
         while slot > a and falling[slot - np.uint64(1)] < value:
             above = slot - np.uint64(1)
             order[slot], falling[slot] = order[above], falling[above]
             slot = above
         order[slot], falling[slot] = document, value
-        patience -= np.int64(slot_before - slot)
+        patience -= np.int64(begun - slot)
         if patience < 0:
             return False
     return True
