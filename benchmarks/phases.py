@@ -22,10 +22,11 @@ fill, partition = map(njit(error_model="numpy"), (histogram.fill, partition))
 
 
 @njit(error_model="numpy")
-def update(bins, packed, sums):
+def update(batch, sums):
     """Add a batch of documents to the histogram of one block many times."""
+    n_integers, n = np.uint64(len(batch) - 1), np.uint64(batch.shape[1])
     for _ in range(CALLS):
-        histogram._add(bins, packed, sums)
+        histogram._add(batch, n_integers, np.uint64(0), n, sums)
 
 
 def measure_ceilings():
@@ -33,7 +34,8 @@ def measure_ceilings():
     rng = np.random.default_rng(0)
     bins, sums = rng.integers(2**63, size=histogram.BATCH), np.zeros(16 * histogram.STRIDE, int)
     packed = rng.integers(2**20, size=(2, len(bins)))
-    loops = {n: lambda n=n: update(bins, packed[:n], sums) for n in (1, 2)}
+    batches = {n: np.vstack([packed[:n], bins]) for n in (1, 2)}
+    loops = {n: lambda n=n: update(batches[n], sums) for n in (1, 2)}
     times = timing.time_turns(loops, 9).values()
     return [np.median(each[:, 0]) / 1e3 / (CALLS * 8 * len(bins)) for each in times]
 

@@ -256,9 +256,9 @@ def _score_by_vectors(
                     bits[i] &= left if feature_values[i] <= limit else right
             output, first = tree_output[tree], leaf_starts[tree]
             if single is None:  # most forests: a loop without decisions
-                row, of_tree, k = np.uint64(begin), np.uint64(first), np.uint64(output)
+                row, of_tree, to = np.uint64(begin), np.uint64(first), np.uint64(output)
                 for t in range(np.uint64(n)):  # unsigned: not counted from the end
-                    scores[row + t, k] += values[of_tree + np.uint64(lowest_bit(bits[t])), 0]
+                    scores[row + t, to] += values[of_tree + np.uint64(lowest_bit(bits[t])), 0]
             else:
                 for i in range(n):
                     leaf = first + lowest_bit(bits[i])

@@ -64,8 +64,9 @@ def sums(problem: PairProblem, scores: np.ndarray, iteration: int) -> Sums:
     e = np.empty(len(x), np.float32)
     powers = _exponentials, x, shape.steepness, labels.indptr, e, wide
     constants = -shape.gradient_factor, shape.hessian_factor
-    slots = labels, problem.weights_single, ranks
-    tail = *slots, constants, wide, g, h, total_weight
+    # One by one: numba compiles more code to take arrays out of tuples.
+    partners = labels.indptr, labels.low, labels.high
+    tail = *partners, *problem.weights_single, *ranks, *constants, wide, g, h, total_weight
     call = _with_memory, kernel_of(problem), problem, e, *tail
     in_parts(in_turn(*ranking, powers, call), labels.indptr)
     if wide.any():
@@ -134,18 +135,35 @@ def _fast_kernel(of_upset, weight, truncated, limited, narrow, weighted, scaled)
 
     @kernel_for(of_upset, of_pair, separates, *flags, nogil=True, **OPTIONS)
     def over_runs(
-        first, last, columns, e, labels, weights, ranks, constants, wide, g, h, total_weight
+        first,
+        last,
+        columns,
+        e,
+        indptr,
+        lows,
+        highs,
+        gains,
+        documents,
+        order,
+        near,
+        values,
+        gradient_factor,
+        hessian_factor,
+        wide,
+        g,
+        h,
+        total_weight,
     ):
         width = np.uint64(WIDTH) if narrow else np.uint64(len(columns) // N_COLUMNS)
         for q in range(first, last):
             if wide[q]:
                 continue
-            a, b = labels.indptr[q], labels.indptr[q + 1]
-            _load(columns, width, a, b, e, weights, ranks, False, truncated, weighted)
+            a, b = indptr[q], indptr[q + 1]
+            _load(columns, width, a, b, e, gains, documents, values, False, truncated, weighted)
             filled = emptied = 0
             total = np.float64(0)
             for i in range(b - a):
-                low, high = labels.low[a + i], labels.high[a + i]
+                low, high = lows[a + i], highs[a + i]
                 if low == high:
                     continue
                 if filled < high or emptied < low:
@@ -167,8 +185,8 @@ def _fast_kernel(of_upset, weight, truncated, limited, narrow, weighted, scaled)
                 )
             total_weight[q] = total
             for t in range(np.uint64(b - a)):
-                g[np.uint64(a) + t] = constants[0] * columns[GRADIENT * width + t]
-                h[np.uint64(a) + t] = constants[1] * columns[HESSIAN * width + t]
+                g[np.uint64(a) + t] = gradient_factor * columns[GRADIENT * width + t]
+                h[np.uint64(a) + t] = hessian_factor * columns[HESSIAN * width + t]
 
     return over_runs
 
@@ -187,10 +205,16 @@ def _kernel_with_copies(of_upset, of_pair, separates, truncated, limited, narrow
         columns,
         working,
         e,
-        labels,
-        weights,
-        ranks,
-        constants,
+        indptr,
+        lows,
+        highs,
+        gains,
+        documents,
+        order,
+        near,
+        values,
+        gradient_factor,
+        hessian_factor,
         wide,
         g,
         h,
@@ -200,15 +224,15 @@ def _kernel_with_copies(of_upset, of_pair, separates, truncated, limited, narrow
         for q in range(first, last):
             if wide[q]:
                 continue
-            a, b = labels.indptr[q], labels.indptr[q + 1]
-            _load(columns, width, a, b, e, weights, ranks, True, truncated, weighted)
+            a, b = indptr[q], indptr[q + 1]
+            _load(columns, width, a, b, e, gains, documents, values, True, truncated, weighted)
             again = working[0, : b - a + 1]
-            top = ranks.order[a : a + ranks.near[q]]
+            top = order[a : a + near[q]]
             _copy_top(columns, width, rounded_up(b - a), top, again, working[1])
             filled = emptied = 0
             total = np.float64(0)
             for i in range(b - a):
-                low, high = labels.low[a + i], labels.high[a + i]
+                low, high = lows[a + i], highs[a + i]
                 if low == high:
                     continue
                 if filled < high or emptied < low:
@@ -236,14 +260,14 @@ def _kernel_with_copies(of_upset, of_pair, separates, truncated, limited, narrow
             total_weight[q] = total
             _add_copies(columns, width, again)
             for t in range(np.uint64(b - a)):
-                g[np.uint64(a) + t] = constants[0] * columns[GRADIENT * width + t]
-                h[np.uint64(a) + t] = constants[1] * columns[HESSIAN * width + t]
+                g[np.uint64(a) + t] = gradient_factor * columns[GRADIENT * width + t]
+                h[np.uint64(a) + t] = hessian_factor * columns[HESSIAN * width + t]
 
     return over_runs
 
 
 @register_jitable(inline="always")
-def _load(columns, width, a, b, e, weights, ranks, limited, truncated, weighted):
+def _load(columns, width, a, b, e, gains, documents, values, limited, truncated, weighted):
     """Fill the columns that the pairs of a query read; the query has the slots ``a`` to ``b``.
 
     Vectors also read a few slots behind the documents. What earlier queries left there is
@@ -254,17 +278,16 @@ def _load(columns, width, a, b, e, weights, ranks, limited, truncated, weighted)
         columns[PARTNER * width + t] = 0
         columns[GRADIENT * width + t] = 0
         columns[HESSIAN * width + t] = 0
+        columns[GAIN * width + t] = 0  # gains alone may be infinite
     start = np.uint64(a)  # unsigned slots need no check: the loop vectorizes
     for t in range(n):
         columns[EXPONENTIAL * width + t] = e[start + t]
-        columns[GAIN * width + t] = weights.gain[start + t]
+        columns[GAIN * width + t] = gains[start + t]
         if weighted:
-            columns[DOCUMENT * width + t] = weights.document[start + t]
+            columns[DOCUMENT * width + t] = documents[start + t]
     for column in range(ABOVE, np.uint64(N_COLUMNS) if truncated else INSIDE):
         for t in range(n):
-            columns[column * width + t] = ranks.values[column - ABOVE, start + t]
-    for t in range(n, size):  # gains alone may be infinite
-        columns[GAIN * width + t] = 0
+            columns[column * width + t] = values[column - ABOVE, start + t]
 
 
 @register_jitable(inline="always")
@@ -357,7 +380,6 @@ def _exponentials(first, last, x, steepness, indptr, e, wide):
             e[t] = POWERS[np.uint64(nearest)] * series
 
 
-@register_jitable(inline="always")
 def width_for(length: int) -> int:
     """Return a length of columns that differs from ``WIDTH`` by whole pages, with two vectors more.
 

@@ -125,6 +125,7 @@ def scatter(
     ``row[t]``. The queries are ``first`` to ``last``.
     """
     for q in range(first, last):
-        for t in range(indptr[q], indptr[q + 1]):
-            gradient[row[t]] = gradient_factor[q] * g[t]
-            hessian[row[t]] = hessian_factor[q] * h[t]
+        for t in range(np.uint64(indptr[q]), np.uint64(indptr[q + 1])):
+            to = np.uint64(row[t])  # unsigned: not counted from the end
+            gradient[to] = gradient_factor[q] * g[t]
+            hessian[to] = hessian_factor[q] * h[t]

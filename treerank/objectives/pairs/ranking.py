@@ -82,14 +82,12 @@ def _sort_by_bin(order, keys, a, n, bins, free):
     """
     n_bins = np.uint64(BINS) * n
     bottom, top = extent(keys, a, a + n)
-    for t in range(n):
-        order[a + t] = t
-    if not SMALLEST_SPREAD < top - bottom < np.inf:
-        return
+    has_bins = SMALLEST_SPREAD < top - bottom < np.inf
     last_bin = np.uint32(n_bins - np.uint64(1))
-    scale = last_bin / (top - bottom)
+    scale = last_bin / (top - bottom if has_bins else 1.0)
     for t in range(n):
-        bin_of_key = np.uint32(np.int32((top - keys[a + t]) * scale))
+        from_top = (top - keys[a + t]) * scale if has_bins else 0.0
+        bin_of_key = np.uint32(np.int32(from_top))
         bins[t] = bin_of_key if bin_of_key < last_bin else last_bin
     for b in range(n_bins):
         free[b] = 0
