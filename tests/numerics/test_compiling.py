@@ -212,6 +212,84 @@ def test_functions_of_the_user_are_compiled_as_by_numba_alone():
     assert kernel_for(names["double"])(run).stats.cache_path is None
 
 
+class Leveling(event.Listener):
+    """Records the level of optimization at which each function is compiled."""
+
+    def __init__(self):
+        self.recorded = {}
+
+    def on_start(self, event):
+        self.recorded[event.data["dispatcher"].py_func.__name__] = int(numba.config.OPT)
+
+    def on_end(self, event):
+        pass
+
+
+def kernel_at_level_one():
+    """Return a kernel that calls a function of this package and one of the user, all new."""
+
+    def ours(x):
+        return x + 1
+
+    def users(x):
+        return 2 * x
+
+    ours.__module__ = "treerank.numerics.compiling"
+    users.__module__ = "of_a_user"
+    inner, other = numba.njit(ours), numba.njit(users)
+
+    def quickly(x):
+        return inner(x) + other(x)
+
+    quickly.__module__ = ours.__module__
+    return kernel_for(optimization=1)(quickly), numba.njit(users)
+
+
+def levels_of(compiled, argument=1):
+    listener = Leveling()
+    with event.install_listener("numba:compile", listener):
+        compiled(argument)
+    return listener.recorded
+
+
+def test_a_kernel_has_its_level_and_other_functions_keep_numbas(monkeypatch):
+    monkeypatch.delenv("NUMBA_OPT", raising=False)
+    before = numba.config.OPT
+    kernel, users = kernel_at_level_one()
+    assert levels_of(kernel) == {"quickly": 1, "ours": 1, "users": 3}
+    assert numba.config.OPT is before
+    assert levels_of(users) == {"users": 3}
+
+
+def test_the_level_is_restored_after_a_compilation_that_fails(monkeypatch):
+    monkeypatch.delenv("NUMBA_OPT", raising=False)
+    before = numba.config.OPT
+    kernel, _ = kernel_at_level_one()
+    with pytest.raises(numba.core.errors.TypingError):
+        kernel("not a number")
+    assert numba.config.OPT is before
+
+
+@pytest.mark.parametrize("level", ["0", "2", "3", "max"])
+def test_the_level_of_the_user_wins(level, tmp_path):
+    script = """
+import sys, numba
+sys.path.append(".")
+from tests.numerics.test_compiling import kernel_at_level_one, levels_of
+print(*levels_of(kernel_at_level_one()[0]).values())
+numba.config.OPT = type(numba.config.OPT)(2)
+print(*levels_of(kernel_at_level_one()[0]).values())
+"""
+    chosen = 3 if level == "max" else int(level)
+    assert run(script, tmp_path, NUMBA_OPT=level) == [f"{chosen} " * 2 + f"{chosen}", "2 2 2"]
+
+
+def test_untested_versions_of_numba_keep_their_level(monkeypatch):
+    monkeypatch.delenv("NUMBA_OPT", raising=False)
+    monkeypatch.setattr(compiling, "TESTED_VERSIONS", ((0, 0), (0, 0)))
+    assert set(levels_of(kernel_at_level_one()[0]).values()) == {3}
+
+
 def test_kernels_go_to_the_cache_folder_of_the_user(tmp_path):
     variables = {
         "XDG_CACHE_HOME": str(tmp_path),

@@ -47,12 +47,17 @@ _OWN_MODULES = __name__.partition(".")[0] + "."
 _LOCK = "treerank.lock"
 #: First version of numba whose kernels are tested to have this object, and the first that is not.
 TESTED_VERSIONS = (0, 61), (0, 70)
+#: Levels of optimization of the functions that have their own, see :func:`kernel_for`.
+_LEVELS: dict[Callable[..., Any], int] = {}
+#: numba's level of optimization, unless the user sets another.
+_DEFAULT_LEVEL = 3
 
 
 def njit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     """Compile a function with ``numba.njit`` and cache its machine code on disk.
 
-    ``options`` are passed to ``numba.njit``. Works as a decorator, with or without arguments.
+    ``options`` are passed to ``numba.njit``, but for ``optimization``, see :func:`kernel_for`.
+    Works as a decorator, with or without arguments.
 
     Examples
     --------
@@ -66,12 +71,20 @@ def njit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     return decorate if function is None else decorate(function)
 
 
-def kernel_for(*parts: Any, **options: Any) -> Callable[[Callable[..., Any]], Any]:
+def kernel_for(
+    *parts: Any, optimization: int | None = None, **options: Any
+) -> Callable[[Callable[..., Any]], Any]:
     """Return a decorator that compiles a function whose closure holds ``parts`` as constants.
 
     Parts are functions and flags; their names are part of the name under which machine code is
     cached. It is not cached if a part is a user's function, which may change while its name does
     not, or if the function is not defined in a file.
+
+    ``optimization`` is LLVM's level of optimization, for the kernel and for the functions of this
+    package that it calls; by default numba's, which is 3. A lower one takes less time to compile.
+    Measure that the kernel stays as fast: most do not. A kernel that adds up in any order
+    (``reassoc``) has other last bits at another level. If the user has set ``NUMBA_OPT``, it has
+    no effect.
 
     Examples
     --------
@@ -87,6 +100,8 @@ def kernel_for(*parts: Any, **options: Any) -> Callable[[Callable[..., Any]], An
     is_ours = all(map(_is_ours, parts))
 
     def decorate(function: Callable[..., Any]) -> Any:
+        if optimization is not None:
+            _LEVELS[function] = optimization
         if parts:
             function.__qualname__ += f"[{','.join(names)}]"
         file = function.__code__.co_filename
@@ -175,7 +190,52 @@ def _is_kernel_of_ours(compilation):
     return _is_of_package(compilation.data["dispatcher"].py_func)
 
 
+class _Levels(event.Listener):
+    """Compiles each kernel at the level of optimization that it asks for.
+
+    numba reads the level from its configuration whenever it optimizes a function, and one thread
+    compiles at a time. Functions of others that are compiled meanwhile, such as a user's loss or
+    numba's own, keep the level that was set before: other kernels may call them.
+    """
+
+    def __init__(self):
+        #: For each compilation in progress, the level before and the level within.
+        self.running = []
+
+    def on_start(self, event):
+        before: Any = getattr(config, "OPT", None)
+        outside = self.running[0][0] if self.running else before
+        within, function = before, event.data["dispatcher"].py_func
+        if not _is_of_package(function):
+            within = outside
+        elif function in _LEVELS and _is_default(outside):
+            within = type(outside)(_LEVELS[function])
+        self.running.append((before, within))
+        if within is not before:
+            config.OPT = within
+
+    def on_end(self, event):
+        before, within = self.running.pop()
+        if within is not before and config.OPT is within:  # numba has not read settings anew
+            config.OPT = before
+
+
+def _is_default(level):
+    """Return whether a level of optimization is numba's own, not the user's, and may be changed.
+
+    numba does not promise what its configuration holds.
+    """
+    is_chosen = "NUMBA_OPT" in os.environ or getattr(level, "is_opt_max", True)
+    return _is_tested() and level == _DEFAULT_LEVEL and not is_chosen
+
+
+def _is_tested():
+    """Return whether the version of numba is one whose parts that are not promised are known."""
+    return TESTED_VERSIONS[0] <= numba.version_info.short < TESTED_VERSIONS[1]
+
+
 event.register("numba:compile", _WithoutCollections())
+event.register("numba:compile", _Levels())
 
 
 def _is_ours(part):
@@ -224,10 +284,9 @@ def lock_writes(kernel: Any) -> None:
     Changes nothing for versions of numba that are not tested, where nothing is cached or there are
     no locks, or if ``TREERANK_PLAIN_NUMBA`` is set.
     """
-    is_tested = TESTED_VERSIONS[0] <= numba.version_info.short < TESTED_VERSIONS[1]
     stored = getattr(kernel, "_cache", None)  # None if nothing is compiled
     has_locks = fcntl is not None or msvcrt is not None
-    if not has_locks or not is_tested or stored is None or "TREERANK_PLAIN_NUMBA" in os.environ:
+    if not has_locks or not _is_tested() or stored is None or "TREERANK_PLAIN_NUMBA" in os.environ:
         return
     save = stored.save_overload
 

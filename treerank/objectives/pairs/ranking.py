@@ -83,7 +83,7 @@ def _sort_by_bin(order, keys, a, n, bins, free):
     n_bins = np.uint64(BINS) * n
     bottom, top = extent(keys, a, a + n)
     has_bins = SMALLEST_SPREAD < top - bottom < np.inf
-    last_bin = np.uint32(n_bins - np.uint64(1))
+    last_bin = np.uint32(np.int64(n_bins) - 1)
     scale = last_bin / (top - bottom if has_bins else 1.0)
     for t in range(n):
         from_top = (top - keys[a + t]) * scale if has_bins else 0.0
@@ -162,7 +162,11 @@ def value_kernel(fill: Callable[..., Any], two_sided: bool, single: bool) -> Cal
     single : bool
         Whether numbers are in single precision, so that sums may be reordered.
     """
-    options = {"nogil": True, "error_model": "numpy", "fastmath": FASTMATH if single else False}
+    options: dict[str, Any] = {
+        "nogil": True,
+        "error_model": "numpy",
+        "fastmath": FASTMATH if single else False,
+    }
 
     @kernel_for(fill, two_sided, single, **options)
     def value_queries(
@@ -192,7 +196,11 @@ def chance_kernel(single: bool) -> Callable[..., Any]:
 
     ``single`` is as in :func:`value_kernel`.
     """
-    options = {"nogil": True, "error_model": "numpy", "fastmath": FASTMATH if single else False}
+    options: dict[str, Any] = {
+        "nogil": True,
+        "error_model": "numpy",
+        "fastmath": FASTMATH if single else False,
+    }
 
     @kernel_for(single, **options)
     def chances_of_queries(first, last, indptr, order, falling, top, inside, inside_tie):
