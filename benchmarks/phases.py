@@ -22,20 +22,21 @@ fill, partition = map(njit(error_model="numpy"), (histogram.fill, partition))
 
 
 @njit(error_model="numpy")
-def update(batch, sums):
+def update(batch, histograms):
     """Add a batch of documents to the histogram of one block many times."""
-    n_integers, n = np.uint64(len(batch) - 1), np.uint64(batch.shape[1])
+    bins_at = np.uint64(len(batch) - 1)
     for _ in range(CALLS):
-        histogram._add(batch, n_integers, np.uint64(0), n, sums)
+        histogram._add(batch, bins_at, batch.shape[1], histograms, np.uint64(0))
 
 
 def measure_ceilings():
     """Return seconds per update of one packed gradient and of two."""
     rng = np.random.default_rng(0)
-    bins, sums = rng.integers(2**63, size=histogram.BATCH), np.zeros(16 * histogram.STRIDE, int)
+    bins = rng.integers(2**63, size=histogram.BATCH)
     packed = rng.integers(2**20, size=(2, len(bins)))
     batches = {n: np.vstack([packed[:n], bins]) for n in (1, 2)}
-    loops = {n: lambda n=n: update(batches[n], sums) for n in (1, 2)}
+    sums = {n: np.zeros((1, n * histogram.WIDTH * histogram.STRIDE), int) for n in (1, 2)}
+    loops = {n: lambda n=n: update(batches[n], sums[n]) for n in (1, 2)}
     times = timing.time_turns(loops, 9).values()
     return [np.median(each[:, 0]) / 1e3 / (CALLS * 8 * len(bins)) for each in times]
 
