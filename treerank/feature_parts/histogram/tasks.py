@@ -92,7 +92,7 @@ def _replace(typing_context, location, expected, new):
 
 
 @intrinsic
-def uncounted(typing_context, value):
+def uncounted(typing_context: Any, value: Any) -> Any:
     """Return arrays, or a tuple of arrays and tuples, without a count of references.
 
     A kernel counts the references to an array by atomic additions, for which threads that use the
