@@ -155,7 +155,7 @@ def _mix(bits):
     return bits ^ (bits >> _SHIFT_31)
 
 
-@register_jitable
+@register_jitable(inline="always")
 def _bits(value):
     """Return the 64 bits of a number; equal numbers, and all NaN, have the same."""
     wide = np.float64(value) + 0.0  # -0.0 + 0.0 is 0.0

@@ -102,9 +102,10 @@ def uncounted(typing_context: Any, value: Any) -> Any:
 
     def stripped(context, builder, kind, value):
         if isinstance(kind, types.Array):
-            array = context.make_array(kind)(context, builder, value)
-            array.meminfo = array.parent = ir.IntType(8).as_pointer()(None)
-            return array._getvalue()
+            nobody = ir.IntType(8).as_pointer()(None)
+            for owner in (0, 1):  # the fields of an array for its memory and its Python object
+                value = builder.insert_value(value, nobody, owner)
+            return value
         if isinstance(kind, types.BaseTuple):
             kinds: Any = kind
             parts = list[Any]()

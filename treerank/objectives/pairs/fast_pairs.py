@@ -66,8 +66,9 @@ def sums(problem: PairProblem, scores: np.ndarray, iteration: int) -> Sums:
     constants = -shape.gradient_factor, shape.hessian_factor
     # One by one: numba compiles more code to take arrays out of tuples.
     partners = labels.indptr, labels.low, labels.high
-    tail = *partners, *problem.weights_single, *ranks, *constants, wide, g, h, total_weight
-    call = _with_memory, kernel_of(problem), problem, e, *tail
+    slots = e, *partners, *problem.weights_single, ranks.values
+    tail = *constants, wide, g, h, total_weight
+    call = _with_memory, kernel_of(problem), problem, ranks, *slots, *tail
     in_parts(in_turn(*ranking, powers, call), labels.indptr)
     if wide.any():
         fast_sums = Sums(g, h, total_weight, np.empty(n_queries))
@@ -75,15 +76,15 @@ def sums(problem: PairProblem, scores: np.ndarray, iteration: int) -> Sums:
     return Sums(g, h, problem.fixed_total_weight if problem.is_separable else total_weight)
 
 
-def _with_memory(first, last, kernel, problem, *arguments):
+def _with_memory(first, last, kernel, problem, ranks, *arguments):
     """Call a kernel with the memory that it needs: to allocate it there takes longer to compile."""
     longest, limited = problem.judgments.totals.longest, copies_top(problem)
     width = WIDTH if is_narrow(longest, limited) else width_for(2 * longest if limited else longest)
     memory = np.zeros(N_COLUMNS * width + LINE, np.float32)
     begin = -(memory.ctypes.data // memory.itemsize) % LINE  # vectors then cross no cache line
     columns = memory[begin : begin + N_COLUMNS * width]
-    working = (np.empty((2, longest + 1), np.int64),) if limited else ()
-    kernel(first, last, columns, *working, *arguments)
+    of_top = ranks.order, ranks.near, np.empty((2, longest + 1), np.int64)
+    kernel(first, last, columns, *(of_top if limited else ()), *arguments)
 
 
 def kernel_of(problem: PairProblem) -> Callable[..., Any]:
@@ -144,8 +145,6 @@ def _fast_kernel(of_upset, weight, truncated, limited, narrow, weighted, scaled)
         highs,
         gains,
         documents,
-        order,
-        near,
         values,
         gradient_factor,
         hessian_factor,
@@ -203,6 +202,8 @@ def _kernel_with_copies(of_upset, of_pair, separates, truncated, limited, narrow
         first,
         last,
         columns,
+        order,
+        near,
         working,
         e,
         indptr,
@@ -210,8 +211,6 @@ def _kernel_with_copies(of_upset, of_pair, separates, truncated, limited, narrow
         highs,
         gains,
         documents,
-        order,
-        near,
         values,
         gradient_factor,
         hessian_factor,
