@@ -15,6 +15,7 @@ References
 
 import numpy as np
 
+from treerank.numerics.bits import bits_of, number_of
 from treerank.numerics.compiling import njit, register_jitable
 
 _MASK = 0xFFFFFFFFFFFFFFFF
@@ -119,9 +120,9 @@ def log_of(x: float) -> float:
     >>> float(log_of(1.0)), float(log_of(0.5) + np.log(2))
     (0.0, 0.0)
     """
-    bits = np.float64(x).view(np.int64)
+    bits = bits_of(np.float64(x))
     power = (bits - _SQRT_HALF) >> 52  # of two: the other factor is near 1
-    above_1 = np.int64(bits - (power << 52)).view(np.float64) - 1.0
+    above_1 = number_of(np.int64(bits - (power << 52))) - 1.0
     s = above_1 / (2.0 + above_1)
     z = s * s  # after 1/19, the series changes no bits
     series = 1 / 13 + z * (1 / 15 + z * (1 / 17 + z * (1 / 19)))
