@@ -261,6 +261,28 @@ def test_a_kernel_has_its_level_and_other_functions_keep_numbas(monkeypatch):
     assert levels_of(users) == {"users": 3}
 
 
+def test_the_level_is_restored_after_each_function(monkeypatch):
+    monkeypatch.delenv("NUMBA_OPT", raising=False)
+    before, levels = numba.config.OPT, []
+
+    def alone(x):
+        return x + 1
+
+    alone.__module__ = "treerank.numerics.compiling"
+    assert kernel_for(optimization=1)(alone)(1) == 2
+    assert numba.config.OPT is before
+    kernel, _ = kernel_at_level_one()
+    end = compiling._Levels.on_end
+
+    def recorded(self, event):
+        end(self, event)
+        levels.append((event.data["dispatcher"].py_func.__name__, int(numba.config.OPT)))
+
+    monkeypatch.setattr(compiling._Levels, "on_end", recorded)
+    kernel(1)
+    assert levels == [("ours", 1), ("users", 1), ("quickly", 3)]
+
+
 def test_the_level_is_restored_after_a_compilation_that_fails(monkeypatch):
     monkeypatch.delenv("NUMBA_OPT", raising=False)
     before = numba.config.OPT
