@@ -124,8 +124,8 @@ def section(rows):
     head = ["ranker", *(x for d in sets for x in (d, f"{d}, standard error"))]
     chart = intervals(answer, groups, f"lead over {PEER}() in NDCG@10, with its 95 % interval")
     notes = (
-        "All rankers use the same seed. No ranker was tuned on a validation part, so the table "
-        "does not show how well a ranker could rank after tuning. SortNet is limited to 5 rounds "
+        "All rankers use the same seed. No ranker was tuned on a validation part, so the tables "
+        "do not show how well a ranker could rank after tuning. SortNet is limited to 5 rounds "
         "of sorting and training instead of its default of 20, because each round trains on more "
         "pairs than the round before, and takes longer. The NDCG@10 of SortNet is that of the "
         "lists that its comparator sorts."

@@ -141,8 +141,9 @@ def section(rows):
     notes = (
         "The models in `best()` and their weights were chosen, and some fits of an earlier "
         "version were removed, based on the training and validation parts of these data sets, "
-        "before the test parts were read. Processor times are compared because other programs "
-        "were running during the measurements, and affect processor times less than elapsed times."
+        "before the test parts were read. Processor times are compared instead of elapsed times, "
+        "because other programs were running during the measurements, and processor times are "
+        "less affected by this."
     )
     return Section(
         answer,
