@@ -223,9 +223,9 @@ def phases_table(rows):
     return (
         table(["phase", "share of the fit"], body)
         + "\n\nThe shares are rounded. Histograms are filled at "
-        f"{100 / one['filling over its ceiling']:.0f} % of the speed that the L1 cache allows. During "
-        "the remaining time, the core waits for documents that are scattered in memory, and moves "
-        "sums between two caches."
+        f"{100 / one['filling over its ceiling']:.0f} % of the speed that the L1 cache allows. "
+        "During the remaining time, the core waits for documents that are scattered in memory, "
+        "and moves sums between two caches."
     )
 
 
