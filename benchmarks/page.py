@@ -126,7 +126,7 @@ def without_rows() -> str:
     items = [f"* {module_of(q).TITLE} Run `python -m benchmarks {q} --write`." for q in missing]
     text = (
         "The following questions have no stored measurements yet, or their times were measured "
-        "while other programs were running:"
+        "while other programs used more than 0.2 processor cores:"
     )
     return "\n".join(["## Questions without stored measurements", "", text, "", *items, ""])
 
@@ -194,13 +194,14 @@ def data_table() -> str:
 
 INTRODUCTION = """# Evidence
 
-`python -m benchmarks page` generates this page, with all of its numbers and charts, from the
-measurements stored in `benchmarks/results`. A test checks that the page matches these measurements.
-Each section names the command that repeats its measurements. `benchmarks/LOG.md` lists the ideas
-that were tried without success.
+`python -m benchmarks page` generates this page and its charts from the measurements stored in
+`benchmarks/results`. A test checks that the page matches these measurements. Each section names a
+command that repeats its measurements. `benchmarks/LOG.md` lists the ideas that were tried without
+success.
 
-**Quality** is NDCG@10 with gains 2^y − 1. If documents have tied scores, NDCG is averaged over
-all orders of these documents. Queries without a relevant document are left out of the mean.
+**Quality** is NDCG@10 with gains 2^y − 1, unless a section says otherwise. If documents have tied
+scores, NDCG is averaged over all orders of these documents. Queries without a relevant document are
+left out of the mean, and out of the numbers of test queries.
 
 **The lead** of ranker A over ranker B is the NDCG@10 of A minus that of B on the same test queries.
 Unless a section says otherwise, the 95 % interval of a lead is a bootstrap interval over the test
@@ -208,14 +209,19 @@ queries. The interval does not reflect how much the lead would vary if the ranke
 again. If an interval contains 0, the lead is not significant. Intervals are not adjusted for
 multiple comparisons.
 
-**Elapsed times** are shown only if no other program was running on the machine when they were
-measured.
+**Elapsed times** are shown only if other programs used at most 0.2 processor cores, on average,
+during the measurement.
 
 ## Data sets
 
 The synthetic data sets in this table come from treerank's own generator, `make_web_search`, with a
-third of the labels shuffled. A lead on a public data set says more about your own data than a lead
-on a synthetic data set.
+third of the labels shuffled; their names give the number of training queries. A lead on a public
+data set tells you more about what to expect on your own data than a lead on a synthetic data set.
+
+MQ2008, OHSUMED and ClueWeb09 have five folds. Rankers are fitted and tested once per fold, and the
+results are computed over the test queries of all folds. The validation queries of one fold are test
+queries of another fold, so hyperparameters and weights that were chosen on the validation parts of
+these data sets are not fully independent of their test parts.
 
 """
 

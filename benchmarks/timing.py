@@ -97,8 +97,8 @@ def section_of(rows, answer, notes=""):
         of_kind = [row for row in others if tuple(row["values"]) == names]
         body = [[_name(row), *map(number, row["values"].values())] for row in of_kind]
         named = [name.replace("cpu", "CPU") for name in names]
-        others = [SHOWN[name] for name in names if name in SHOWN]
-        title = " and ".join(["Times", *others])
+        shown = [SHOWN[name] for name in names if name in SHOWN]
+        title = " and ".join(["Times", *shown])
         tables.append((title, table(["measured", *named], body)))
     return Section(answer, charts, tables, notes)
 

@@ -139,9 +139,10 @@ def section(rows):
         for name in sets
     ]
     notes = (
-        "The models in `best()` and their weights were chosen, and some fits of an earlier "
-        "version were removed, based on the training and validation parts of these data sets, "
-        "before the test parts were read. Processor times are compared instead of elapsed times, "
+        "The models in `best()` and their weights were chosen on the training and validation "
+        "parts of these data sets, before the test parts were read. An earlier version of "
+        "`best()` fitted more models; the models to remove were chosen in the same way. "
+        "Processor times are compared instead of elapsed times, "
         "because other programs were running during the measurements, and processor times are "
         "less affected by this."
     )

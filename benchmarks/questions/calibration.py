@@ -119,8 +119,11 @@ def section(rows):
         for c, v in cells
     ]
     notes = (
-        "In the table, the error is the expected calibration error, and the gap is the log loss "
-        "of `calibrate` minus that of isotonic regression. A negative gap is in favor of "
-        "`calibrate`."
+        "In the table, the error is the expected calibration error: the mean absolute difference "
+        "between the mean probability and the share of relevant documents in ten bins with equal "
+        "numbers of documents. The gap is the log loss of `calibrate` minus that of isotonic "
+        "regression. A negative gap is in favor of `calibrate`. Probabilities of isotonic "
+        "regression that are close to 0 or 1 are clipped, because otherwise its log loss could be "
+        "infinite."
     )
     return Section(answer, [chart], [("Errors and log losses", table(head, body))], notes)

@@ -90,11 +90,12 @@ def section(rows):
     peers = [name for name in RANKERS if name not in (clicks.OURS, clicks.TRUTH, clicks.LOGGED)]
     best = sum(v[clicks.OURS] >= max(v[name] for name in peers) for v in named.values())
     answer = (
-        f"Clicks were simulated for {len(named)} kinds of users. Correcting for position bias "
-        f"gives a significantly higher NDCG@10 than ignoring positions for {up} of these kinds, "
-        f"and a significantly lower NDCG@10 for {down or 'none'}. For {best or 'none'} of the "
-        f"{len(named)} kinds, no other method that learns from clicks has a higher NDCG@10 than "
-        "the correction. In the only large test that we know of with real clicks and expert "
+        f"Clicks were simulated in {len(named)} settings, each of which combines a kind of user "
+        "with a severity of position bias. Correcting for position bias gives a significantly "
+        f"higher NDCG@10 than ignoring positions in {up} of these settings, and a significantly "
+        f"lower NDCG@10 in {down or 'none'}. In {best or 'none'} of the {len(named)} settings, no "
+        "other method that learns from clicks has a higher NDCG@10 than the correction. "
+        "In the only large test that we know of with real clicks and expert "
         "labels ([Baidu-ULTR, SIGIR 2024](https://arxiv.org/abs/2404.02543)), debiasing improved "
         "the prediction of clicks, but not the ranking according to expert labels."
     )
@@ -137,12 +138,13 @@ def section(rows):
     tables = [
         ("Gain over ignoring positions", gains),
         (
-            "NDCG@10 of `TreeDirectRanker` and of Poisson regression",
+            "NDCG@10 of `TreeDirectRanker` and of Poisson regression of click rates",
             of(ours),
         ),
         ("NDCG@10 of LightGBM and XGBoost fitted to the clicks", of(engines)),
         (
-            "NDCG@10 of a ranker fitted to the true labels, and of the logged order",
+            "NDCG@10 of a ranker fitted to the true labels, and of the ranker whose lists were "
+            "logged",
             of(RANKERS[8:]),
         ),
     ]

@@ -319,10 +319,14 @@ def section(rows):
         "sets with five folds, however, the validation queries of one fold are test queries of "
         "another fold. The linear model was left out of the default after the test parts had been "
         "read, because few export formats for search engines support trees and a linear model "
-        "together. The intervals are computed over draws. All draws from a public data set use "
-        "the same test queries. The intervals therefore show how much the leads vary with the "
-        "choice of training queries, but not how much they would vary with the choice of test "
-        "queries."
+        "together. The intervals are computed over draws. Draws from a public data set share test "
+        "queries: in data sets with five folds, every fifth draw uses the test part of the same "
+        "fold, and in other data sets, all draws use the same test part. The intervals therefore "
+        "show how much the leads vary with the choice of training queries, but for public data "
+        "sets, they do not fully show how much the leads would vary with the choice of test "
+        "queries. LightGBM's example is the data of the "
+        "ranking example in LightGBM's repository. In the names of the synthetic data sets, "
+        '"30 % noise" means that 30 % of the labels were shuffled.'
     )
     chart = intervals(
         f"Leads over {TREES} in NDCG@10 with few queries. {answer}",

@@ -230,7 +230,8 @@ def section(rows):
             "label where there is one, and otherwise the LLM's label with half the weight. In the "
             "table of P@10, people judge 500 documents: either the top 10 of 50 queries, or "
             "documents that are spread over all queries. The table shows the variance with human "
-            "labels of 50 whole queries, divided by the variance of each method."
+            "labels of the top 10 of 50 queries alone, divided by the variance of each method. In "
+            "the simulations of coverage, a query without a relevant document has an NDCG@10 of 0."
         ),
     )
 

@@ -188,16 +188,17 @@ def section(rows):
     if "sampled lists" in checks:
         v = checks["sampled lists"]
         parts.append(
-            f"The {v['propensities']} propensities that `sample_lists` returned were compared "
-            f"with the frequencies of documents in {v['draws']:,} sampled lists; the largest "
-            f"difference is {v['standard errors']:.1f} standard errors."
+            f"The propensities of 8 documents at 5 positions, as `sample_lists` computes them, "
+            f"were compared with the frequencies of these documents in {v['draws']:,} sampled "
+            f"lists; the largest of the {v['propensities']} differences is "
+            f"{v['standard errors']:.1f} standard errors."
         )
     if "clicks of a new ranker" in checks:
         v = checks["clicks of a new ranker"]
         parts.append(
-            "For one new ranker, the estimated number of clicks per session is "
-            f"{v['estimate']:.3f} (standard error {v['standard error']:.3f}); the true value is "
-            f"{v['truth']:.3f}."
+            "For one new ranker, the number of clicks per session was estimated from 300 logs of "
+            f"sampled lists. The mean of the estimates is {v['estimate']:.3f} (standard error "
+            f"{v['standard error']:.3f}); the true value is {v['truth']:.3f}."
         )
     if "diverse lists" in checks:
         v = checks["diverse lists"]

@@ -62,9 +62,9 @@ def summary(rows):
         significant = "all " * (shown == sets) + WORDS[shown]
         parts.append(f"`{peer}` ({places}significantly on {significant})")
     is_always_ahead = all(ahead == sets for ahead, _, _, sets in found.values())
-    of_sets = "each of the " * is_always_ahead + WORDS[len(data.PUBLIC)]
+    of_sets = "each of " * is_always_ahead + WORDS[len(data.PUBLIC)]
     return (
-        f"On {of_sets} public data sets in the benchmarks, `{DEFAULT}` with default settings has a "
+        f"On {of_sets} public data sets, `{DEFAULT}` with default settings has a "
         f"higher NDCG@10 than {listed(parts)}."
     )
 
@@ -134,7 +134,8 @@ def section(rows):
     )
     if stopped:
         notes += (
-            " With early stopping, each ranker monitors NDCG@10 on the validation part. "
+            " With early stopping, each ranker monitors NDCG@10 on the validation part, which for "
+            "MSRD and the synthetic data sets is a fifth of the training queries. "
             "`LGBMRanker()` and `XGBRanker()` stop after 50 trees without an improvement, or when "
             "they reach 1,000 trees."
         )

@@ -122,6 +122,6 @@ def section(rows):
         "All data is synthetic. In each simulated drift, a random share of the features of the "
         "new queries is scaled or lost, or a random share of their labels is reversed or "
         'shuffled. "Worse" and "better" mean significantly worse or better than the old model on '
-        "200 other queries."
+        "200 other queries with the same drift."
     )
     return Section(answer, [chart], [("Drifts", table(head, body))], notes)

@@ -51,7 +51,7 @@ def section(rows):
         kind = next(name for name in ("fit by", "program", "scored by") if name in c)
         name = f"{kind} {c[kind]}".removeprefix("program ") + f", {c['rows']:,} rows"
         if v["seconds"] is None:
-            body.append([name, c["number"], "not done in 300", "", ""])
+            body.append([name, c["number"], "more than 300", "", ""])
             continue
         groups.setdefault(name, {})[f"{c['number']}"] = (v["seconds"], None, None)
         memory = f"{v['worker_MB']:,.0f}" if "worker_MB" in v else ""
@@ -81,7 +81,14 @@ def section(rows):
     title = "Seconds, and the peak resident memory of the worker that used the most memory"
     if not any(row[3] for row in body):
         title, head, body = "Seconds", _but(head, 3), [_but(row, 3) for row in body]
-    return Section(answer, [chart], [(title, table(head, body))])
+    notes = (
+        'The rows "fit by workers" include reading Parquet files, and the rows "fit by threads" do '
+        "not; both show medians of five fits. In the rows named after a program, the workers hold "
+        "the documents in memory before the fit starts. Equal hashes mean equal models, but the "
+        "hashes of these rows cannot be compared with those of the rows above them, because they "
+        "are computed differently."
+    )
+    return Section(answer, [chart], [(title, table(head, body))], notes)
 
 
 def _but(columns, left_out):
