@@ -12,6 +12,7 @@ import numpy as np
 from benchmarks.drawing import intervals, table
 from benchmarks.measurements import HERE, RESULTS
 from benchmarks.page import Section
+from benchmarks.questions import listed
 
 sys.path.append(str(HERE / "paper"))
 from result_files import read_parts
@@ -19,8 +20,23 @@ from result_files import read_parts
 TITLE = "Which results of the papers hold?"
 COMMAND = "python benchmarks/paper/table1.py --quick --data FOLDER"
 #: NDCG@10 and MAP that Table 1 of the DirectRanker paper gives for MQ2008.
-FOLDS = {"RankNet*": (0.720, 0.636), "AdaRank": (0.722, 0.653), "ListNet": (0.719, 0.647)}
-BY_DOCUMENTS = {"RankNet*": (0.448, 0.390), "LambdaMART": (0.342, 0.229)}
+FOLDS = {
+    "LambdaMART": (0.723, 0.624),
+    "AdaRank": (0.722, 0.653),
+    "RankNet*": (0.720, 0.636),
+    "ListNet": (0.719, 0.647),
+    "RankNet": (0.716, 0.642),
+}
+#: Those of the table that are much lower than here, which the chart leaves out.
+LOW = {"IESR-Rank": (0.517, 0.494), "ES-Rank": (0.507, 0.483), "IESVM-Rank": (0.498, 0.473)}
+BY_DOCUMENTS = {
+    "ListNet*": (0.449, 0.391),
+    "RankNet*": (0.448, 0.390),
+    "AdaRank": (0.440, 0.356),
+    "RankNet": (0.384, 0.321),
+    "ListNet": (0.381, 0.318),
+    "LambdaMART": (0.342, 0.229),
+}
 
 
 def means_of(file, test, data="mq2008"):
@@ -215,7 +231,7 @@ def section() -> Section:
     )
     rows = sorted(ranknet.items(), key=lambda pair: -pair[1][0])
     tables = [
-        ("MQ2008, five folds, binary labels", compared(folds, FOLDS)),
+        ("MQ2008, five folds, binary labels", compared(folds, FOLDS | LOW)),
         (
             "MQ2008, 15 random test sets with a third of the documents each",
             compared(documents, BY_DOCUMENTS),
@@ -242,8 +258,9 @@ def section() -> Section:
         "The tables call `RankNetStar` and `ListNetStar` by their names in the paper, `RankNet*` "
         "and `ListNet*`. In the first two tables, NDCG@10 is computed on binary labels, as in the "
         "DirectRanker paper, and in the second table, queries without a relevant test document "
-        "count as 0; in the tables of graded labels, feature parts and soft trees, the "
-        "labels are not made binary. In the table of feature parts, each "
+        f"count as 0. The chart leaves out the paper's results for {listed(LOW)}, which are much "
+        "lower than the results here. In the tables of graded labels, feature parts and soft trees, "
+        "the labels are not made binary. In the table of feature parts, each "
         "ranker was fitted with two learning rates, and the network was also fitted both to pairs "
         "within queries and to pairs across queries; of these fits, the one with the highest "
         "NDCG@10 on the validation set is shown. In the same table, `SoftTrees` has the defaults "
