@@ -121,16 +121,6 @@ DATA_SETS = {
             "MIT",
             "",
         ),
-        DataSet(
-            "synthetic, 1,500 queries",
-            None,
-            "120 documents per query",
-            2_500,
-            300_000,
-            136,
-            "MIT",
-            "",
-        ),
     )
 }
 TINY = "tiny"
@@ -139,7 +129,6 @@ FIVE_FOLDS = ("MQ2008", "OHSUMED")
 _SYNTHETIC = {
     "synthetic, 50 queries": (50, 40),
     "synthetic, 300 queries": (300, 40),
-    "synthetic, 1,500 queries": (1500, 120),
     TINY: (12, 8),
 }
 Part = tuple  # X, y, qid

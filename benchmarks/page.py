@@ -218,10 +218,11 @@ The synthetic data sets in this table come from treerank's own generator, `make_
 third of the labels shuffled; their names give the number of training queries. A lead on a public
 data set tells you more about what to expect on your own data than a lead on a synthetic data set.
 
-MQ2008, OHSUMED and ClueWeb09 have five folds. Rankers are fitted and tested once per fold, and the
-results are computed over the test queries of all folds. The validation queries of one fold are test
-queries of another fold, so hyperparameters and weights that were chosen on the validation parts of
-these data sets are not fully independent of their test parts.
+MQ2008, OHSUMED and ClueWeb09 have five folds. Unless a section says otherwise, rankers are fitted
+and tested once per fold, and results are computed over the test queries of all folds. The
+validation queries of one fold are test queries of another fold, so hyperparameters and weights that
+were chosen on the validation parts of these data sets are not fully independent of their test
+parts.
 
 """
 
