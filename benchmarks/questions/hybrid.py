@@ -348,8 +348,9 @@ def section(rows):
     ]
     parts.append((f"The {len(lost)} comparisons without a significant lead", table(head, lost)))
     notes = (
-        "Each scenario uses the same 4,000 queries of MSRD. 2,000 of these queries are test "
-        "queries, and the judged queries are drawn from the others several times. [Hybrid "
+        "Each scenario uses the same 4,000 queries of MSRD. Of the queries for which at least one "
+        "retriever finds a relevant document, 2,000 are test queries, and the judged queries are "
+        "drawn from the others, 2 to 6 times for each number of judged queries. [Hybrid "
         "search](guide/hybrid.md) explains the scenarios, and has tables of fusion methods that "
         "need no labels."
     )
