@@ -152,7 +152,9 @@ def section(rows):
         "Queries, documents and users are simulated; no real click log was used. At severity s, "
         "the probability that a user examines position k is proportional to 1/k^s; for cascade "
         "users, each click lowers this probability for all positions below it, and for browsing "
-        "users, each click raises it. In the tables, "
+        "users, each click raises it. "
+        '"Noise" users click on irrelevant documents more often than the other users, and "trust" '
+        "users do so at high positions. In the tables, "
         '"debiased" is a ranker that corrects for position bias, "ignored" is a ranker that uses '
         'click rates and ignores positions, and "as labels" is a ranker that uses each click as a '
         "label."

@@ -211,5 +211,10 @@ def section(rows):
     label = "share of intervals that cover the true value"
     chart = intervals(answer, groups, label, reference=0.95)
     head = ["old ranker", "propensities", *(f"`{name}`" for name in ESTIMATORS)]
-    notes = "All logs are simulated."
+    notes = (
+        "All logs are simulated. A setting is a combination of an old ranker, whose lists are "
+        "logged, and known or estimated propensities of positions. The scores of the old ranker "
+        '"like the new one" depend on relevance; the scores of the other old rankers are random. '
+        '"At random" also means that the logged lists are sampled with more exploration.'
+    )
     return Section(answer, [chart], [("Coverage", table(head, body))], notes)
