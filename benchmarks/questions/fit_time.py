@@ -224,8 +224,8 @@ def phases_table(rows):
         table(["phase", "share of the fit"], body)
         + "\n\nThe shares are rounded. Histograms are filled at "
         f"{100 / one['filling over its ceiling']:.0f} % of the speed that the L1 cache allows. "
-        "During the remaining time, the core waits for documents that are scattered in memory, "
-        "and moves sums between two caches."
+        "The rest of the time spent on filling histograms goes to waiting for documents that are "
+        "scattered in memory, and to moving sums between the L1 cache and the L2 cache."
     )
 
 
@@ -270,10 +270,11 @@ def section(rows):
     notes = (
         "Unless the table says otherwise, the fits build 60 trees of up to 63 leaves on 180,000 "
         'documents with 136 features. "Unsmoothed" means `smoothing=0`, and "16 bits" means '
-        '`precision="int16"`. The rows that start with "logistic" do not show fits, but the times '
-        'of gradients alone, on the same number of documents: "double loop" is a plain loop over '
-        'pairs, compiled by numba, and "lambdarank" is the objective of LightGBM, which by default '
-        "visits fewer pairs than the objective of treerank. The table of times shows imports, and "
+        '`precision="int16"`. The rows that start with "logistic" show the time '
+        "to compute only the gradients, not the time of a whole fit, on the same number of "
+        'documents. In these rows, "double loop" is a plain loop over pairs, compiled by numba, '
+        'and "lambdarank" is the objective of LightGBM, which by default visits fewer pairs than '
+        "treerank's objective. The table of times shows imports, and "
         'first fits to 1,000 documents with 20 features; "very first" and "first fit and '
         'predict" include the time to compile kernels.'
     )

@@ -239,7 +239,7 @@ def section() -> Section:
         ("NDCG@10 on five folds with graded labels", graded()),
         ("Claims made by Figures 5 and 6", claims()),
         (
-            "NDCG@10 of feature parts, the paper's network and other libraries",
+            "NDCG@10 of feature parts, the DirectRanker paper's network and other libraries",
             neural_core(),
         ),
         (
