@@ -13,7 +13,7 @@ from treerank.evaluation import compare
 from treerank.evaluation.ranker_comparison import Comparison, Outcome
 from treerank.evaluation.summary import Difference, _errors_note, _fit_notes
 from treerank.model_selection import QueryShuffleSplit
-from treerank.statistics import adjust_holm, randomization_test
+from treerank.statistics import adjust_holm, randomization_interval, randomization_test
 from treerank.statistics.resampled import Interval, corrected_interval, corrected_resampled_t_test
 
 pytestmark = pytest.mark.slow
@@ -34,7 +34,10 @@ def test_what_cannot_be_tested_is_said():
         found = copies.test("map", "a", "b", test=test)
         assert (found.difference, found.p_value) == (0, 1)
         alike = copies.difference("map", "a", "b", test=test)
-        assert str(alike) == "a - b by map: 0.0000 (95 %: 0.0000 to 0.0000) over 26 queries."
+        assert (
+            str(alike)
+            == "a - b by map: 0.0000 (95 %: 0.0000 to 0.0000) over 26 queries, not significant."
+        )
     assert str(copies.difference("map", "b", "a")) in copies.summary().notes
     assert "Not tested" not in str(copies.summary())
     with pytest.raises(ValueError, match=r"metric must be one of .*; got 'err'"):
@@ -121,7 +124,7 @@ def test_a_difference_that_is_not_shown_takes_more_queries_than_there_were():
         assert (found.queries_needed > 2 * 100) == is_open
     # Table of G*Power: a difference of 0.2 standard deviations takes 199.
     tiny = Difference("map", "a", "b", Interval(1e-200, -1, 1, level=0.95), 100)
-    assert str(tiny).endswith("over 100 queries.")
+    assert str(tiny).endswith("not significant; more than 10,000 queries would be needed.")
     found = Difference("map", "a", "b", Interval(0.2, 0.004, 0.396, level=0.95), 100)
     assert found.queries_needed == pytest.approx(199, abs=3)
 
@@ -233,7 +236,9 @@ def test_two_that_are_alike_differ_by_0_whatever_the_reference():
     comparison = comparison_of(values)
     assert "Not tested" not in str(comparison.summary())
     text = str(comparison.summary(reference="a"))
-    assert "copy - a by map: 0.0000 (95 %: 0.0000 to 0.0000) over 5 queries." in text
+    assert (
+        "copy - a by map: 0.0000 (95 %: 0.0000 to 0.0000) over 5 queries, not significant." in text
+    )
 
 
 def test_summaries_are_exported(tmp_path):
@@ -254,6 +259,20 @@ def test_many_queries_needed_are_capped():
     interval = Interval(0.0001, -0.02, 0.0202, level=0.95)
     text = str(Difference("map", "a", "b", interval, n_queries=200))
     assert "not significant; more than 10,000 queries would be needed." in text
+
+
+def test_a_difference_over_too_few_queries_for_bounds_says_how_many_have_bounds():
+    a, b, users = [0.6, 0.5, 0.75, 0.5, 0.9], [0.5, 0.25, 0.7, 0.4, 0.6], [1, 2, 3, 3, 3]
+    comparison = Difference("map", "a", "b", randomization_interval(a, b), n_queries=5)
+    assert str(comparison) == (
+        "a - b by map: 0.1600 (95 %: -inf to inf) over 5 queries, not significant; "
+        "at least 6 queries would be needed."
+    )
+    interval = randomization_interval(a, b, clusters=users)
+    by_user = Difference("map", "a", "b", interval, n_queries=5, n_clusters=3)
+    assert str(by_user).endswith(
+        "of 3 clusters, not significant; at least 6 clusters of as many queries would be needed."
+    )
 
 
 def test_notes_say_that_intervals_are_not_adjusted_where_arrows_are():

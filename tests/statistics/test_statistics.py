@@ -13,7 +13,12 @@ from treerank.statistics.randomization import (
     randomization_interval,
     randomization_test,
 )
-from treerank.statistics.resampled import corrected_interval, corrected_resampled_t_test
+from treerank.statistics.resampled import (
+    Interval,
+    corrected_interval,
+    corrected_resampled_t_test,
+    needed_text,
+)
 
 TESTS = {
     "corrected_t": partial(corrected_resampled_t_test, test_to_train=0.25),
@@ -165,6 +170,16 @@ def test_the_randomization_interval_holds_what_its_exact_test_does_not_reject():
 def test_five_queries_bound_no_interval_of_95_percent():
     interval = randomization_interval([2, 3, 4, 5, 6], [1, 1, 1, 1, 1])
     assert (interval.low, interval.high) == (-math.inf, math.inf)
+
+
+@pytest.mark.parametrize(("level", "fewest"), [(0.75, 3), (0.9, 5), (0.95, 6), (0.999, 11)])
+def test_an_interval_without_bounds_tells_how_many_queries_give_it_bounds(level, fewest):
+    for n in range(2, fewest + 1):
+        interval = randomization_interval(np.arange(1.0, n + 1), np.zeros(n), level=level)
+        assert np.isfinite(interval.ends).all() == (n == fewest)
+        assert (needed_text(interval, n) == f"at least {fewest} queries") == (n < fewest)
+    unbounded = Interval(1.0, -math.inf, math.inf, level=level)
+    assert needed_text(unbounded, fewest) == ""  # more queries do not help
 
 
 def test_the_randomization_interval_comes_near_the_t_interval_for_many_queries():

@@ -26,8 +26,8 @@ from treerank.statistics.paired import adjust_holm
 from treerank.statistics.resampled import (
     POWER,
     Interval,
-    about_queries,
     corrected_standard_error,
+    needed_text,
     queries_needed,
 )
 
@@ -84,25 +84,18 @@ class Difference(Shown):
 
     def __str__(self) -> str:
         """Return the difference in one line, with the queries needed if it is not significant."""
-        is_open = self.interval.low <= 0 <= self.interval.high and np.isfinite(self.queries_needed)
-        kind = "queries" if self.prediction_powered is None else "human queries alone"
-        needed, clusters = "", ""
-        number = about_queries(self.queries_needed)
+        sample, n, units = f" over {self.n_queries:,} queries", float(self.n_queries), "queries"
         if self.n_clusters is not None:
-            clusters = f" of {self.n_clusters:,} clusters"
-            number = about_queries(self.queries_needed * self.n_clusters / self.n_queries)
-            kind = "clusters of as many queries"
-        if is_open:
-            needed = f", not significant; {number} {kind} would be needed"
+            sample += f" of {self.n_clusters:,} clusters"
+            n, units = self.n_clusters, "clusters of as many queries"
         if self.prediction_powered is not None:
-            sample = self.prediction_powered.sample
-            return (
-                f"{self.first} - {self.second} by {self.metric}: {self.interval}; {sample}{needed}."
-            )
-        return (
-            f"{self.first} - {self.second} by {self.metric}: {self.interval} over "
-            f"{self.n_queries:,} queries{clusters}{needed}."
-        )
+            sample = f"; {self.prediction_powered.sample}"
+            n, units = self.prediction_powered.effective_n, "human queries alone"
+        verdict = ""
+        if self.interval.low <= 0 <= self.interval.high:
+            needed = needed_text(self.interval, n, units)
+            verdict = ", not significant" + (f"; {needed} would be needed" if needed else "")
+        return f"{self.first} - {self.second} by {self.metric}: {self.interval}{sample}{verdict}."
 
     _shown = __str__
 

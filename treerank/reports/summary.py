@@ -14,7 +14,7 @@ from treerank.reports.page import Markup, Section, element, joined
 from treerank.reports.subject import Subject, counted, p_text
 from treerank.reports.tables import figures, paragraphs, side_by_side
 from treerank.statistics.paired import SIGNIFICANT
-from treerank.statistics.resampled import Interval, about_queries, queries_needed
+from treerank.statistics.resampled import Interval, needed_text
 
 #: Cutoffs by which NDCG is drawn.
 _CUTOFFS = range(1, 21)
@@ -159,11 +159,9 @@ def _difference(subject: Subject) -> tuple[str, str]:
     if subject.clusters is not None:
         measured = ~np.isnan(subject.gaps)
         n_units, units = len(np.unique(subject.clusters[measured])), "clusters of as many queries"
-    needed = np.inf if interval is None else queries_needed(interval, n_units)
-    advice = ""
-    if np.isfinite(needed):
-        number = about_queries(needed).capitalize()
-        advice = f" {number} {units} would be needed to show a difference of this size."
+    needed = "" if interval is None else needed_text(interval, n_units, units)
+    advice = f" {needed.capitalize()} would be needed to show a difference of this size."
+    advice = advice if needed else ""
     return "none", f"No significant difference from the baseline: {amount}.{advice}"
 
 

@@ -11,6 +11,7 @@ data are not independent: without the second term the test finds differences whe
 Interval: an estimate with its lower and upper bound.
 """
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -83,15 +84,31 @@ def queries_needed(interval: Interval, n_queries: float) -> float:
         return float(np.ceil(n_queries * np.square(reach * wider)))
 
 
-def about_queries(needed: float) -> str:
-    """Return a number of queries needed as text, capped where it says that nothing was found.
+def needed_text(interval: Interval, n_units: float, units: str = "queries") -> str:
+    """Return as text how many queries, or other units, a test needs to detect the difference.
+
+    The number is capped where it says that nothing was found. It is "" if the difference is 0. An
+    interval of so few units that it has no bounds needs at least as many as give it bounds, see
+    :func:`~treerank.statistics.randomization.randomization_interval`.
 
     Examples
     --------
-    >>> about_queries(3678.0), about_queries(374_630.0)
-    ('about 3,678', 'more than 10,000')
+    >>> needed_text(Interval(0.01, -0.02, 0.04, level=0.95), 200)
+    'about 3,678 queries'
+    >>> needed_text(Interval(0.001, -0.02, 0.022, level=0.95), 200)
+    'more than 10,000 queries'
+    >>> needed_text(Interval(0.01, -np.inf, np.inf, level=0.95), 5, "clusters")
+    'at least 6 clusters'
     """
-    return f"more than {_MOST_NEEDED:,}" if needed > _MOST_NEEDED else f"about {needed:,.0f}"
+    if np.isinf(interval.high - interval.low):
+        # Of n differences, the smallest p-value is that of one sign: 2 of 2^n sign patterns.
+        fewest = math.ceil(1 - math.log2(1 - interval.level) - 1e-9)
+        return f"at least {fewest} {units}" if n_units < fewest else ""
+    if interval.estimate == 0:
+        return ""
+    needed = queries_needed(interval, n_units)
+    number = f"more than {_MOST_NEEDED:,}" if needed > _MOST_NEEDED else f"about {needed:,.0f}"
+    return f"{number} {units}"
 
 
 @check_arguments
