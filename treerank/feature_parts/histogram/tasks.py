@@ -102,9 +102,9 @@ def uncounted(typing_context: Any, value: Any) -> Any:
 
     def stripped(context, builder, kind, value):
         if isinstance(kind, types.Array):
-            nobody = ir.IntType(8).as_pointer()(None)
-            for owner in (0, 1):  # the fields of an array for its memory and its Python object
-                value = builder.insert_value(value, nobody, owner)
+            fields, nobody = context.data_model_manager[kind], ir.IntType(8).as_pointer()(None)
+            for owner in ("meminfo", "parent"):  # of the memory, and the Python object
+                value = fields.set(builder, value, nobody, owner)
             return value
         if isinstance(kind, types.BaseTuple):
             kinds: Any = kind
