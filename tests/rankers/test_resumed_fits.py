@@ -145,6 +145,36 @@ def test_a_fit_without_a_random_state_warns_that_it_will_not_go_on(tmp_path):
         ranker.set_params(random_state=None).fit(X, Y, QID)
 
 
+def test_the_default_ranker_goes_on_where_it_draws_columns(tmp_path):
+    X, y, qid = make_web_search(110, documents_per_query=8, n_features=10, random_state=1)
+    ranker, whole = (TreeDirectRanker(random_state=0) for _ in range(2))
+
+    done = []
+    with checkpointing(tmp_path / "fit"):
+        with pytest.raises(KeyboardInterrupt):
+            ranker.fit(X, y, qid, callbacks=[interrupt])
+        ranker.fit(X, y, qid, callbacks=[lambda n_done, *rest: done.append(n_done)])
+    assert done[0] == 11
+    whole.fit(X, y, qid)
+    assert whole.feature_part_.colsample_bytree_ == 0.5
+    np.testing.assert_array_equal(ranker.predict(X), whole.predict(X))
+
+
+def test_a_refusal_names_what_auto_is_and_what_to_write(tmp_path):
+    X, y, qid = make_web_search(40, documents_per_query=10, n_features=10, random_state=1)
+    rule = (
+        r"colsample_bytree must be 1\.0 for XGBoostTrees .*; got 0\.5, from 'auto'\. "
+        r"Write XGBoostTrees\(colsample_bytree=1\.0\), or HistogramTrees\(\), which"
+    )
+    with checkpointing(tmp_path / "fit"), pytest.raises(ValueError, match=rule):
+        TreeDirectRanker("xgboost", random_state=0).fit(X, y, qid)
+    assert not (tmp_path / "fit").exists()
+    ranker = TreeDirectRanker(XGBoostTrees(3, colsample_bytree=1.0), random_state=0)
+    with checkpointing(tmp_path / "fit", every=1):
+        ranker.fit(X, y, qid)
+    assert (tmp_path / "fit").exists()
+
+
 @pytest.mark.parametrize(("one", "other"), [("hinge", "exponential"), ("logistic", "listnet")])
 def test_losses_of_equal_derivatives_at_the_start_are_told_apart(one, other, tmp_path):
     of_pairs = {"weight": "uniform", "smoothing": 0.0}

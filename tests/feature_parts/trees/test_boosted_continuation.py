@@ -116,11 +116,30 @@ def test_a_killed_fit_goes_on_from_its_checkpoint_to_the_same_model(part_class, 
     np.testing.assert_array_equal(other.transform(X), fitted(part_class, TARGET + 1).transform(X))
 
 
+@pytest.mark.parametrize("target", [TARGET, TARGETS], ids=["one output", "three outputs"])
+@pytest.mark.parametrize("n_first", [0, 4])
+def test_a_fit_that_draws_columns_goes_on_to_the_same_model(target, n_first, tmp_path):
+    def trees():
+        settings = SMALL | {"colsample_bytree": 0.5, "random_state": 3, "warm_start": True}
+        part = LightGBMTrees(**settings | {"n_estimators": n_first or 15})
+        part = part.fit(X, HalfSquare(target)) if n_first else part
+        return part.set_params(n_estimators=15)
+
+    part, objective = trees(), HalfSquare(target)
+    with checkpointing(tmp_path / "fit.checkpoint", every=3):
+        with pytest.raises(KeyboardInterrupt):
+            part.fit(X, Killed(target))
+        part.fit(X, objective)
+    assert objective.seen[1][0] == 9
+    whole = trees().fit(X, HalfSquare(target))
+    assert part.dump_booster(part.booster_) == whole.dump_booster(whole.booster_)
+
+
 def test_random_numbers_of_an_engine_and_files_that_are_no_checkpoints_are_refused(tmp_path):
     path = tmp_path / "fit.checkpoint"
     with checkpointing(path):
-        with pytest.raises(ValueError, match="colsample_bytree must be 1"):
-            fitted(LightGBMTrees, colsample_bytree=0.5)
+        with pytest.raises(ValueError, match=r"got 0\.5\. Write LightGBMTrees\(subsample=1\.0\)"):
+            fitted(LightGBMTrees, subsample=0.5, subsample_freq=1)
         path.write_text("text")
         with pytest.raises(ValueError, match="path must be"):
             fitted(LightGBMTrees)
@@ -171,8 +190,12 @@ def test_an_iteration_without_a_split_has_no_place_in_the_record(part_class, tmp
             assert recorded[n_trees - 1] == pytest.approx(score, abs=1e-6)
 
 
-def test_a_fit_goes_on_after_an_iteration_without_a_split(part_class, tmp_path):
-    settings = {**SMALL, "n_estimators": 9, "early_stopping_rounds": None, "colsample_bytree": 1.0}
+@pytest.mark.parametrize("share", [0.5, 1.0])
+def test_a_fit_goes_on_after_an_iteration_without_a_split(part_class, share, tmp_path):
+    if share < 1 and part_class is not LightGBMTrees:
+        pytest.skip("a fit that draws columns is refused")
+    settings = {**SMALL, "n_estimators": 9, "early_stopping_rounds": None}
+    settings["colsample_bytree"] = share
     validation = HELD_OUT, rounded
     whole = part_class(**settings).fit(X, Pausing(TARGET), validation=validation)
     for dies_at in range(1, 6):

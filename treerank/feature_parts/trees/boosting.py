@@ -69,6 +69,8 @@ class GrowthTask(NamedTuple):
         Number of iterations to add.
     earlier : object or None
         The engine's model of an earlier fit.
+    n_resumed : int
+        Number of iterations of this fit that are in ``earlier``, from a checkpoint.
     validation_rows : Rows or None
         Documents for early stopping.
     progress : Progress
@@ -90,6 +92,7 @@ class GrowthTask(NamedTuple):
     derivatives: FixedPointDerivatives
     n_new: int
     earlier: Any
+    n_resumed: int
     validation_rows: Rows | None
     progress: Progress
     seed: int
@@ -263,6 +266,7 @@ class BoostedTrees(BaseEstimator):
             derivatives=derivatives,
             n_new=n_new,
             earlier=earlier,
+            n_resumed=derivatives.iteration - start,
             validation_rows=validation and as_rows(validation[0], n_features, sparse=True),
             progress=progress,
             seed=check_random_state(self.random_state).randint(2**30),

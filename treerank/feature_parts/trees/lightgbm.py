@@ -101,7 +101,7 @@ class LightGBMTrees(BoostedTrees):
 
     category_rule: ClassVar[CodeRule] = "truncated"
     rounding: ClassVar[str] = "LightGBM takes numbers up to 1e-35 in size for 0"
-    settings_to_resume = BoostedTrees.settings_to_resume | {"engine_params": None}
+    settings_to_resume: ClassVar[dict[str, Any]] = {"subsample": 1.0, "engine_params": None}
 
     num_leaves: Auto | Annotated[int, Rule(check_count, at_least=2, at_most=131072)] = "auto"
     min_child_samples: Auto | Annotated[int, Rule(check_count, at_least=0, at_most=MOST)] = "auto"
@@ -112,6 +112,9 @@ class LightGBMTrees(BoostedTrees):
         """Return a booster with ``n_new`` more iterations than ``earlier``."""
         params, derivatives, progress = self._parameters(task), task.derivatives, task.progress
         data, held_out = self._datasets(task, params)
+        callbacks = [progress_callback(progress, derivatives.n_outputs, self.dump_booster)]
+        if task.n_resumed and params["colsample_bytree"] < 1:
+            callbacks.append(drawing_callback(task.n_resumed, derivatives.shape))
         with refusing_empty_leaves(params):
             booster = lightgbm.train(
                 params | {"objective": lambda scores, _: derivatives(scores)},
@@ -119,7 +122,7 @@ class LightGBMTrees(BoostedTrees):
                 num_boost_round=task.n_new,
                 valid_sets=held_out,
                 feval=lambda scores, _: (progress.name, progress.measure(scores), True),
-                callbacks=[progress_callback(progress, derivatives.n_outputs, self.dump_booster)],
+                callbacks=callbacks,
                 init_model=task.earlier,
                 keep_training_booster=True,
             )
@@ -192,7 +195,7 @@ class LightGBMTrees(BoostedTrees):
             "verbosity": -1,
             "feature_pre_filter": False,  # otherwise LightGBM aborts on tiny data
             # A continued fit must draw other rows than the earlier one, but find the same bins.
-            "seed": seed + derivatives.iteration,
+            "seed": seed + derivatives.iteration - task.n_resumed,
             "data_random_seed": seed,
             "bin_construct_sample_cnt": SAMPLE_SIZE,
         }
@@ -302,6 +305,24 @@ def progress_callback(
             raise EarlyStopException(env.iteration, [])
 
     return record
+
+
+def drawing_callback(n_iterations: int, shape: tuple[int, ...]) -> Callable[[Any], None]:
+    """Return a callback that draws columns, before the first tree, for ``n_iterations`` iterations.
+
+    LightGBM draws the columns of a tree and then finds that gradients of 0 allow no split, so it
+    throws the tree away. A resumed fit then draws for its first new tree what an uninterrupted fit
+    draws. ``shape`` is the shape of the gradient.
+    """
+
+    def draw(env: Any) -> None:
+        if env.iteration == env.begin_iteration:
+            for _ in range(n_iterations):
+                env.model.update(fobj=lambda scores, _: (zeros, zeros))
+
+    zeros = np.zeros(shape, dtype=np.float32)
+    vars(draw)["before_iteration"] = True
+    return draw
 
 
 class EmptyLeafError(ValueError):

@@ -70,9 +70,13 @@ def saver_of(
     for name, value in part.settings_to_resume.items():
         setting = sizes.of_tree().get(name, getattr(part, name))
         if setting != value and (value is not None or setting):  # None is also an empty dict
+            kind, origin = type(part).__name__, ""
+            if getattr(part, name) == "auto":
+                origin = ", from 'auto'"
             raise ValueError(
-                f"{name} must be {value!r} for {type(part).__name__} where the fit has a "
-                f"checkpoint; got {quote(setting)}. HistogramTrees go on from one with any setting."
+                f"{name} must be {value!r} for {kind} where the fit has a checkpoint; got "
+                f"{quote(setting)}{origin}. Write {kind}({name}={value!r}), or HistogramTrees(), "
+                "which go on from a checkpoint with any setting."
             )
     params = part.get_params() | sizes.of_tree()
     params = {name: value for name, value in params.items() if name not in _FREE}
