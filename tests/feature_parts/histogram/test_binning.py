@@ -65,6 +65,17 @@ def test_a_bin_is_how_many_bounds_lie_below_the_value(values, most):
     np.testing.assert_array_equal(unpacked(binned)[:, 0], expected)
 
 
+def test_values_at_each_of_many_bounds_and_beside_it_have_their_bins():
+    rows = Rows(RNG.normal(size=(4000, 3)).cumsum(axis=1))
+    bins = find_bins(rows)
+    at = bins.bounds[:, :254].T
+    X = np.vstack([at, np.nextafter(at, -np.inf), np.nextafter(at, np.inf), np.zeros((2, 3))])
+    X = np.vstack([X, -X[-1:], np.full((1, 3), np.inf), np.full((1, 3), -np.inf)])
+    binned = unpacked(bin_rows(Rows(X), bins))
+    for f in range(3):
+        np.testing.assert_array_equal(binned[:, f], np.searchsorted(at[:, f], X[:, f]))
+
+
 def test_neighboring_floats_are_told_apart():
     X = np.array([1.0, np.nextafter(1.0, 2), -np.inf, np.inf, np.finfo(float).max])[:, None]
     _, binned = bins_of(X)

@@ -16,9 +16,12 @@ as fits.
 """
 
 from collections.abc import Collection
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
 from scipy.sparse import issparse
 
 from treerank.documents.rows import Rows
@@ -32,8 +35,10 @@ from treerank.numerics.threads import in_parts
 MOST_BINS = 255
 #: Number of features in a block.
 WIDTH = 8
-_BYTE = np.uint64(255)
 _CHUNK = 256  # rows whose values stay in the cache while their bins are found
+#: Number of bounds that are compared with a value at once: 16 groups of 16 bounds.
+_COMPARED_AT_ONCE = 16
+_BYTES = np.uint64(8)  # of a bound
 _TRANSPOSED = 256  # rows that are transposed at a time
 #: Rows, at most, by which features are put into blocks, and their product with the features.
 _COMPARED, _MOST_COMPARED = 2048, 2**21
@@ -260,12 +265,12 @@ def bin_rows(rows: Rows, bins: Bins) -> np.ndarray:
 
 def _binned(rows, bins):
     """Return the bins of rows in memory."""
-    binned, positions = np.tile(bins.zeros, (len(rows), 1)), _positions_of_stored(rows)
+    binned = np.empty((len(rows), len(bins.zeros)), dtype=np.uint64)
+    positions = _positions_of_stored(rows)
 
     def bin_chunks(first: int, last: int) -> None:
         for start in range(first * _CHUNK, last * _CHUNK, _CHUNK):
-            values, chunk = rows.batch(start, start + _CHUNK), binned[start : start + _CHUNK]
-            _bin_columns(*_stored_columns(values), bins.bounds, bins.columns, chunk)
+            _bin_chunk(rows.batch(start, start + _CHUNK), bins, binned[start : start + _CHUNK])
 
     if positions is None:
         in_parts(bin_chunks, -(-len(binned) // _CHUNK))
@@ -290,9 +295,9 @@ def _bin_stored(values, positions, bins, binned):
 
     def bin_chunks(first: int, last: int) -> None:
         for start in range(first * _CHUNK, last * _CHUNK, _CHUNK):
-            stored, at = values[start : start + _CHUNK], positions[start : start + _CHUNK]
-            chunk = np.tile(bins.zeros, (len(stored), 1))
-            _bin_columns(*_stored_columns(stored), bins.bounds, bins.columns, chunk)
+            at = positions[start : start + _CHUNK]
+            chunk = np.empty((len(at), binned.shape[1]), dtype=np.uint64)
+            _bin_chunk(values[start : start + _CHUNK], bins, chunk)
             binned[at[at >= 0]] = chunk[at >= 0]
 
     in_parts(bin_chunks, -(-len(values) // _CHUNK))
@@ -321,51 +326,72 @@ def _positions(rows):
     return positions
 
 
-def _stored_columns(values):
-    """Return ``(values, rows, starts)``: the stored values column by column, as in a CSC matrix.
+def _bin_chunk(values, bins, binned):
+    """Write the bins of some rows to ``binned``."""
+    binned[:] = bins.zeros
+    _bin_columns(*_stored_values(values), bins.bounds, bins.columns, binned.view(np.uint8))
 
-    Column ``j`` has the entries ``starts[j]`` to ``starts[j + 1]``. An array stores all values, and
-    ``rows`` are those of one column. Types are always the same, since each type compiles a kernel.
+
+def _stored_values(values):
+    """Return ``(values, rows, starts, step)``: the stored values, and their rows.
+
+    Column ``j`` begins at the entry ``starts[j]``, and its next ones follow after ``step``. With a
+    step of 1, as in a CSC matrix, it ends before ``starts[j + 1]``. Otherwise it has all ``rows``.
+    Types are always the same, since each type compiles a kernel.
     """
     if issparse(values):
         values = values.tocsc()
-        return values.data.astype(float), values.indices.astype(int), values.indptr.astype(int)
+        return values.data.astype(float), values.indices.astype(int), values.indptr.astype(int), 1
     n_rows, n_columns = values.shape
-    columns = np.array(values.T, dtype=np.float64, order="C").ravel()
-    return columns, np.arange(n_rows), np.arange(n_columns + 1) * n_rows
+    stored = np.ascontiguousarray(values, dtype=np.float64).ravel()
+    return stored, np.arange(n_rows), np.append(np.arange(n_columns), len(stored)), n_columns
 
 
 @njit(error_model="numpy", nogil=True)
-def _bin_columns(values, rows, starts, bounds, columns, binned):
-    """Overwrite the bins of zeros in ``binned`` by the bins of stored values.
+def _bin_columns(values, rows, starts, step, bounds, columns, binned):
+    """Overwrite the bins of zeros in ``binned``, of uint8, by the bins of stored values.
 
-    ``values``, ``rows`` and ``starts`` are the result of ``_stored_columns``, ``bounds`` and
-    ``columns`` are attributes of ``Bins``. A missing value, or a category without a bin, has the
-    last bin.
+    ``values``, ``rows``, ``starts`` and ``step`` are the result of ``_stored_values``, ``bounds``
+    and ``columns`` are attributes of ``Bins``. A missing value, or a category without a bin, has
+    the last bin. A value is compared with the last bounds of 16 groups of bounds, and then with the
+    bounds of its group.
     """
-    are_rows_of_all = len(rows) < len(values)  # of each column
-    bin_of = np.empty(len(binned), dtype=np.uint64)
-    for number in range(len(columns)):
+    is_sparse, last_bounds = step == 1, np.empty(_COMPARED_AT_ONCE)
+    for number in range(np.uint64(len(columns))):
         column = columns[number]
         if column.feature < 0:
             continue
-        bound, first = bounds[column.feature], starts[column.feature]
-        feature_values = values[first : starts[column.feature + 1]]
-        for i in range(len(feature_values)):  # bits, not branches: the compiler uses vectors
-            below = np.uint64(0)
-            for bit in range(7, -1, -1):
-                step = np.uint64(1) << np.uint64(bit)
-                is_above = bound[below + step - np.uint64(1)] < feature_values[i]
-                below |= np.uint64(is_above) << np.uint64(bit)
-            bin_of[i] = below
-        block, shift = number // WIDTH, np.uint64(8 * (number % WIDTH))
-        first = 0 if are_rows_of_all else first
-        for i in range(len(feature_values)):
-            value = feature_values[i]
-            has_bin = value == value and (not column.is_category or bound[bin_of[i]] == value)
-            bin_ = bin_of[i] if has_bin else np.uint64(column.n_values)
-            row = np.uint64(rows[first + i] if len(rows) else i)
-            binned[row, block] = binned[row, block] & ~(_BYTE << shift) | bin_ << shift
+        feature, first = np.uint64(column.feature), np.uint64(starts[column.feature])
+        n = np.uint64(starts[column.feature + 1]) - first if is_sparse else np.uint64(len(rows))
+        begin = np.uint64(bounds.ctypes.data) + feature * np.uint64(bounds.strides[0])
+        for k in range(_COMPARED_AT_ONCE):
+            last_bounds[k] = bounds[feature, _COMPARED_AT_ONCE * (k + 1) - 1]
+        for i in range(n):
+            value = values[first + i * np.uint64(step)]
+            group: Any = _count_below(np.uint64(last_bounds.ctypes.data), value)  # type: ignore[call-arg]
+            bin_ = np.uint64(_COMPARED_AT_ONCE) * group
+            bin_ += _count_below(begin + _BYTES * bin_, value)
+            if value != value or (column.is_category and bounds[feature, bin_] != value):
+                bin_ = np.uint64(column.n_values)
+            binned[np.uint64(rows[first + i if is_sparse else i]), number] = bin_
+
+
+@intrinsic
+def _count_below(typing_context, address, value):
+    """Return how many of the 16 bounds at an address are below a value, in a few instructions."""
+
+    def generate(context, builder, signature, arguments):
+        address, value = arguments
+        bounds = ir.VectorType(value.type, _COMPARED_AT_ONCE)
+        copies = builder.insert_element(bounds(ir.Undefined), value, ir.IntType(32)(0))
+        all_first = ir.VectorType(ir.IntType(32), _COMPARED_AT_ONCE)(None)
+        copies = builder.shuffle_vector(copies, copies, all_first)
+        bounds = builder.load(builder.inttoptr(address, bounds.as_pointer()), align=8)
+        is_below = builder.fcmp_ordered("<", bounds, copies)
+        count = builder.ctpop(builder.bitcast(is_below, ir.IntType(_COMPARED_AT_ONCE)))
+        return builder.zext(count, ir.IntType(64))
+
+    return types.uint64(types.uint64, types.float64), generate
 
 
 def by_column(binned: np.ndarray, *, in_file: bool = False) -> np.ndarray:
