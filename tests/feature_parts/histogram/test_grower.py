@@ -11,11 +11,19 @@ from treerank.feature_parts.histogram import speculation
 from treerank.feature_parts.histogram.binning import WIDTH, bin_rows, by_column, find_bins
 from treerank.feature_parts.histogram.grower import grow
 from treerank.feature_parts.histogram.histogram import STRIDE, fill
-from treerank.feature_parts.histogram.packing import layout_of, magnitudes, pack, unpack
+from treerank.feature_parts.histogram.leaves import leaf_sums, stored_sums
+from treerank.feature_parts.histogram.packing import (
+    keeps_all_bits,
+    layout_of,
+    magnitudes,
+    pack,
+    unpack,
+)
 from treerank.feature_parts.histogram.partition import partition
 from treerank.feature_parts.histogram.splitter import TreeRules, cut_gain, may_gain
 from treerank.feature_parts.histogram.tree import Data, make_histograms
 from treerank.feature_parts.rows import as_rows
+from treerank.feature_parts.trees.fixed_point import extremes, rounded
 from treerank.numerics.compiling import kernel_for
 from treerank.numerics.threads import kernel_threads
 
@@ -246,6 +254,33 @@ def test_sums_of_packed_gradients_are_exact(seed, precision):
         single = np.diff(total, prepend=0)
         assert (np.abs(single - values) <= step).all()
         np.testing.assert_array_equal(single / step, np.round(single / step))
+
+
+@pytest.mark.parametrize("largest", [0.0, 0.7, 1.0, 1 - 2.0**-26, 3e-39])
+@pytest.mark.parametrize("precision", ["float32", "int16"])
+def test_packed_derivatives_are_known_to_keep_all_their_bits(precision, largest):
+    values = largest * np.append(RNG.uniform(-1, 1, size=999), 1.0)
+    values = rounded(values, extremes(values)[0])
+    sizes = magnitudes(values, np.abs(values))
+    layout = layout_of(*sizes, precision)
+    packed = pack(values, np.abs(values), layout, (0, 0))
+    sums, running = np.empty((3, 1000)), np.empty((2, 1000), dtype=np.int64)
+    unpack(packed.ravel(), 0, 1000, layout, running, sums)
+    are_kept = (np.diff(sums[0], prepend=0) == values).all()
+    assert are_kept >= keeps_all_bits(layout, sizes[1])
+    if largest == 0.7:
+        assert keeps_all_bits(layout, sizes[1]) == (precision == "float32")
+    if 1 - largest == 2.0**-26:  # the largest one is rounded to 1, so steps are coarser
+        assert not are_kept
+
+
+@pytest.mark.parametrize("categorical", [(), (0, 1)])
+def test_nodes_hold_the_exact_sums_of_the_derivatives_of_their_leaves(categorical):
+    X, gradient, hessian = random_case()
+    nodes, rows, _ = grown(X, gradient, hessian, categorical=categorical)
+    exact = leaf_sums(nodes, rows, (gradient[:, None], hessian[:, None]))
+    assert exact.shape == (2, 8, 1)
+    np.testing.assert_array_equal(stored_sums(nodes), exact)
 
 
 def test_random_rounding_is_right_on_average():

@@ -16,8 +16,9 @@ A fit finds the bins once (``binning``); then ``boost`` adds one tree after anot
    Threads share the rows of a large leaf, then blocks of features (``tasks``), and workers add up
    their histograms.
 
-Then ``leaves`` computes the values of the leaves from the exact gradients and hessians, and
-adds them to the scores; ``forest`` turns bins into thresholds. Each array is written by one module:
+Then ``leaves`` computes the values of the leaves from the exact gradients and hessians, whose sums
+the tree has if packing rounds none of them, and adds them to the scores; ``forest`` turns bins into
+thresholds. Each array is written by one module:
 
 ==========================  ===========  ===================================================
 array                       lives for    written by

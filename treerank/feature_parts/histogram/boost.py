@@ -11,8 +11,20 @@ from treerank.feature_parts.histogram.binning import Bins, bin_rows, by_column
 from treerank.feature_parts.histogram.forest import make_forest
 from treerank.feature_parts.histogram.grower import grow
 from treerank.feature_parts.histogram.histogram import shared_zeros
-from treerank.feature_parts.histogram.leaves import GrownTree, add_leaves, add_tree, leaf_sums
-from treerank.feature_parts.histogram.packing import PRECISIONS, layout_of, magnitudes, pack
+from treerank.feature_parts.histogram.leaves import (
+    GrownTree,
+    add_leaves,
+    add_tree,
+    leaf_sums,
+    stored_sums,
+)
+from treerank.feature_parts.histogram.packing import (
+    PRECISIONS,
+    keeps_all_bits,
+    layout_of,
+    magnitudes,
+    pack,
+)
 from treerank.feature_parts.histogram.splitter import TreeRules
 from treerank.feature_parts.histogram.tree import Data, make_histograms
 from treerank.feature_parts.trees.boosting import GrowthTask
@@ -88,7 +100,8 @@ def _grow_tree(part, task, data, rules, sampler, scores):
     gradient, hessian = (d.reshape(scores.shape) for d in task.derivatives(scores))
     g, h = sampling.project(gradient, hessian, key)
     sums, largest = magnitudes(g, h)
-    layout = layout_of(all_rows.total(sums), all_rows.largest(largest), part.precision)
+    sums, largest = all_rows.total(sums), all_rows.largest(largest)
+    layout = layout_of(sums, largest, part.precision)
     packed = pack(g, h, layout, sampling.key_for(sampling.ROUNDING, key), all_rows.global_indices)
     del g, h  # memory is scarcest while a tree grows
     rows = sampler.rows(key)
@@ -97,7 +110,10 @@ def _grow_tree(part, task, data, rules, sampler, scores):
     data = data._replace(groups=data.groups & usable)
     total = all_rows.total if all_rows.is_shard else None
     nodes, goes_left = grow(data, packed, layout, rules, rows, total)
-    of_leaves = all_rows.total(leaf_sums(nodes, rows, (gradient, hessian)))
+    if scores.shape[1] == 1 and keeps_all_bits(layout, largest):
+        of_leaves = stored_sums(nodes)
+    else:
+        of_leaves = all_rows.total(leaf_sums(nodes, rows, (gradient, hessian)))
     values = add_leaves(nodes, rows, of_leaves, rules, float(sizes.learning_rate), scores)
     tree = GrownTree(nodes, goes_left, values)
     if len(rows) < len(scores) and len(nodes) > 1:

@@ -38,19 +38,25 @@ def leaf_sums(
     ``rows``, on which the tree was grown, are sorted by leaf. ``derivatives`` are the exact
     gradient and hessian of all rows, of shape (n_rows, n_outputs).
     """
-    spans, ends = _spans(nodes[nodes["column"] < 0])
+    spans = _spans(nodes[nodes["column"] < 0])
     sums = np.empty((2, len(spans), derivatives[0].shape[1]))
+    ends = np.append(0, np.cumsum(spans[:, 1] - spans[:, 0]))
     in_parts(_sum_leaves, ends, spans, rows, *derivatives, sums)  # one thread sums one leaf
     return sums
 
 
-def _spans(leaves: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return ``(spans, ends)``: begin and end of the rows of each leaf, and the running row count.
+def stored_sums(nodes: np.ndarray) -> np.ndarray:
+    """Return the sums over the leaves that the nodes of a tree of one output hold.
 
-    ``spans`` is of shape (n_leaves, 2), and ``ends`` of shape (n_leaves + 1,), from 0.
+    They are the sums over the rows of all workers of the derivatives as they were packed.
     """
-    spans = np.column_stack([leaves["begin"], leaves["end"]])
-    return spans, np.append(0, np.cumsum(spans[:, 1] - spans[:, 0]))
+    leaves = nodes[nodes["column"] < 0]
+    return np.stack([leaves["gradient"], leaves["hessian"]])[:, :, None]
+
+
+def _spans(leaves: np.ndarray) -> np.ndarray:
+    """Return begin and end of the rows of each leaf, of shape (n_leaves, 2)."""
+    return np.column_stack([leaves["begin"], leaves["end"]])
 
 
 def add_leaves(
@@ -71,7 +77,6 @@ def add_leaves(
         return values
     is_leaf = nodes["column"] < 0
     leaves = nodes[is_leaf]
-    spans, ends = _spans(leaves)
     g, h = sums
     # As in ``newton_step``. With several outputs, a leaf may be too light in one of them.
     shrunk = np.copysign(np.maximum(np.abs(g) - rules.reg_alpha, 0.0), g)
@@ -79,7 +84,7 @@ def add_leaves(
     steps = -np.divide(shrunk, h + rules.reg_lambda, out=np.zeros_like(g), where=heavy)
     bounds = leaves["lower"][:, None], leaves["upper"][:, None]
     values[is_leaf] = np.where(heavy, learning_rate * np.clip(steps, *bounds), 0.0)
-    in_parts(_add_leaves, ends, spans, rows, values[is_leaf], scores)
+    in_parts(_add_leaves, len(rows), _spans(leaves), rows, values[is_leaf], scores)
     return values
 
 
@@ -96,9 +101,10 @@ def _sum_leaves(first, last, spans, rows, gradient, hessian, sums):
 
 @njit(error_model="numpy", nogil=True)
 def _add_leaves(first, last, spans, rows, values, scores):
-    for leaf in range(first, last):
-        for i in range(spans[leaf, 0], spans[leaf, 1]):
-            for k in range(scores.shape[1]):
+    for leaf in range(len(spans)):
+        begin, end = max(spans[leaf, 0], first), min(spans[leaf, 1], last)
+        for k in range(scores.shape[1]):
+            for i in range(begin, end):
                 scores[rows[i], k] += values[leaf, k]
 
 

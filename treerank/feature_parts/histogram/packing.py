@@ -64,7 +64,7 @@ def magnitudes(gradient: np.ndarray, hessian: np.ndarray) -> tuple[np.ndarray, n
     (array([2., 3., 2.]), array([2., 1.]))
     """
     sizes = [np.abs(values) for values in (gradient, hessian)]
-    sums = np.array([len(gradient), *(size.sum() for size in sizes)])
+    sums = np.array([len(gradient), *(size.sum(dtype=np.float64) for size in sizes)])
     return sums, np.array([size.max(initial=0.0) for size in sizes])
 
 
@@ -92,6 +92,22 @@ def layout_of(sums: np.ndarray, largest: np.ndarray, precision: str) -> Layout:
     return Layout(n_integers, count_bits, 0 if wide else count_bits + hessian_bits, *steps)
 
 
+def keeps_all_bits(layout: Layout, largest: np.ndarray) -> bool:
+    """Return whether :func:`pack` rounds no derivative of one output.
+
+    Such derivatives are multiples of 2^-24 of a power of two that is not below the largest one, see
+    ``trees.fixed_point``. ``largest`` are the largest :func:`magnitudes` of all workers.
+
+    Examples
+    --------
+    >>> sums, largest = magnitudes(np.array([-1.5, 0.5]), np.array([0.75, 0.75]))
+    >>> [keeps_all_bits(layout_of(sums, largest, name), largest) for name in PRECISIONS]
+    [True, False, False]
+    """
+    steps, most = np.array([layout.gradient_step, layout.hessian_step]), PRECISIONS["float32"][0]
+    return bool((steps * most < 2 * largest).all())
+
+
 def _step(finest: float) -> float:
     """Return the power of two above a number; 1 for 0."""
     return ldexp(1.0, max(frexp(finest)[1], -1000)) if finest > 0 else 1.0
@@ -109,7 +125,7 @@ def pack(
     ``key`` is (seed, iteration). With the number of a row, it is the key of the row's random
     rounding. Rows are numbered in order if ``numbers`` is None.
     """
-    packed = np.zeros((len(gradient), layout.n_integers), dtype=np.int64)
+    packed = np.empty((len(gradient), layout.n_integers), dtype=np.int64)
     draws = None
     if layout.n_integers == 1:
         draws = *key, np.empty(0, dtype=np.int64) if numbers is None else numbers
@@ -121,7 +137,7 @@ def pack(
 def _pack_rows(first, last, gradient, hessian, draws, layout, packed):
     """Write gradient, hessian and a count of 1 of rows ``first`` to ``last`` - 1 to ``packed``.
 
-    ``packed``, of shape (n_rows, n_integers), is 0 before; ``layout`` has the steps and the bits.
+    ``packed`` is of shape (n_rows, n_integers); ``layout`` has the steps and the bits.
     With two integers both derivatives are rounded to the nearest step, and ``draws`` is None; with
     one, at random, by the keys in ``draws``: (seed, iteration, numbers of rows, which may be empty:
     then rows are numbered in order).
@@ -137,6 +153,7 @@ def _pack_rows(first, last, gradient, hessian, draws, layout, packed):
             up_gradient, up_hessian = (upper_half + 0.5) / _HALVES, scaled - upper_half
         g = np.floor(gradient[i] * (1 / layout.gradient_step) + up_gradient)
         h = np.floor(hessian[i] * (1 / layout.hessian_step) + up_hessian)
+        packed[i, 0] = 0
         packed[i, -1] = (np.int64(h) << layout.hessian_shift) + 1
         packed[i, 0] += np.int64(g) << layout.gradient_shift
 

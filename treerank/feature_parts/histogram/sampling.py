@@ -78,7 +78,7 @@ def project(gradient: np.ndarray, hessian: np.ndarray, key: Key) -> tuple[np.nda
     """
     n_outputs = gradient.shape[1]
     if n_outputs == 1:
-        return gradient[:, 0].astype(np.float64), hessian[:, 0].astype(np.float64)
+        return gradient[:, 0], hessian[:, 0]
     keys = uniforms(*key_for(_OUTPUTS, key), np.arange(n_outputs))
     mean = hessian.mean(axis=0, dtype=np.float64)
     scale = np.divide(mean.mean(), mean, out=np.zeros(n_outputs), where=mean > 0)
