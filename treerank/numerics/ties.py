@@ -36,6 +36,26 @@ def has_ties(falling: np.ndarray, begin: int, end: int) -> bool:
     return n_equal > 0
 
 
+def some_query_has_ties(falling: np.ndarray, indptr: np.ndarray) -> bool:
+    """Return whether two scores of a query are equal.
+
+    Query ``q`` has the descending scores from ``indptr[q]`` to ``indptr[q + 1]``.
+
+    Examples
+    --------
+    >>> falling = np.array([2.0, 1.0, 1.0])
+    >>> some_query_has_ties(falling, np.array([0, 2, 3]))
+    False
+    >>> some_query_has_ties(falling, np.array([0, 3]))
+    True
+    """
+    begin, end = indptr[0], indptr[-1]
+    falling = falling[begin:end]
+    is_equal = falling[1:] == falling[:-1]
+    is_equal[indptr[(begin < indptr) & (indptr < end)] - begin - 1] = False  # of two queries
+    return bool(is_equal.any())
+
+
 @register_jitable
 def mean_of(values: np.ndarray, start: int, end: int) -> float:
     """Return the mean of ``values[start:end]``."""

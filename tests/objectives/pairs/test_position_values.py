@@ -10,8 +10,10 @@ from hypothesis import strategies as st
 from tests.corpus.make import METRIC_WEIGHTS, WHOLE, swap_change
 from treerank.numerics.threads import in_parts, in_turn
 from treerank.objectives import make_objective
-from treerank.objectives.pairs.exact_pairs import weigh
+from treerank.objectives.pairs import exact_pairs
 
+#: The function in plain Python, which kernels copy.
+weigh = getattr(exact_pairs.weigh, "py_func", exact_pairs.weigh)
 documents = st.lists(
     st.tuples(st.integers(0, 2), st.integers(0, 3)), min_size=2, max_size=6
 ).filter(lambda pairs: len({label for label, _ in pairs}) > 1)

@@ -2,11 +2,13 @@
 
 import itertools
 
+import numba
 import numpy as np
 import pytest
 
 from tests.corpus.make import orders
 from treerank.numerics.random_keys import stream
+from treerank.objectives import make_objective
 from treerank.objectives.pairs.ranking import add_noise, chance_in_top, sort_queries
 
 _RNG = np.random.default_rng(0)
@@ -106,3 +108,12 @@ def test_a_part_of_the_queries_is_sorted_alone():
                 else:
                     assert (order[rows] == -1).all()
                     assert (falling[rows] == 7.5).all()
+
+
+def test_one_compiled_kernel_fills_in_the_ranks_of_ndcg_for_all_losses():
+    problem = make_objective([0, 1], weight="ndcg")
+    types = []
+    for single in (False, True):
+        _, _, calls = problem.ranking(np.zeros(2), 0, single=single)
+        types.append([numba.typeof(argument) for argument in calls[-1][1:]])
+    assert types[0] == types[1]

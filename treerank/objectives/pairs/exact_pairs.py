@@ -99,7 +99,7 @@ def exact_kernel(
     return over_runs
 
 
-@register_jitable
+@register_jitable(inline="always")
 def weigh(
     of_pair: Callable[..., Any], truncated: bool, i: int, j: int, weights: Weights, ranks: Ranks
 ) -> float:

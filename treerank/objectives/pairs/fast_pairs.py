@@ -158,7 +158,7 @@ def _fast_kernel(of_upset, weight, truncated, limited, narrow, weighted, scaled)
             if wide[q]:
                 continue
             a, b = indptr[q], indptr[q + 1]
-            _load(columns, width, a, b, e, gains, documents, values, False, truncated, weighted)
+            _load(columns, width, a, b, e, gains, documents, values, False, weighted)
             filled = emptied = 0
             total = np.float64(0)
             for i in range(b - a):
@@ -224,7 +224,7 @@ def _kernel_with_copies(of_upset, of_pair, separates, truncated, limited, narrow
             if wide[q]:
                 continue
             a, b = indptr[q], indptr[q + 1]
-            _load(columns, width, a, b, e, gains, documents, values, True, truncated, weighted)
+            _load(columns, width, a, b, e, gains, documents, values, True, weighted)
             again = working[0, : b - a + 1]
             top = order[a : a + near[q]]
             _copy_top(columns, width, rounded_up(b - a), top, again, working[1])
@@ -266,7 +266,7 @@ def _kernel_with_copies(of_upset, of_pair, separates, truncated, limited, narrow
 
 
 @register_jitable(inline="always")
-def _load(columns, width, a, b, e, gains, documents, values, limited, truncated, weighted):
+def _load(columns, width, a, b, e, gains, documents, values, limited, weighted):
     """Fill the columns that the pairs of a query read; the query has the slots ``a`` to ``b``.
 
     Vectors also read a few slots behind the documents. What earlier queries left there is
@@ -284,9 +284,9 @@ def _load(columns, width, a, b, e, gains, documents, values, limited, truncated,
         columns[GAIN * width + t] = gains[start + t]
         if weighted:
             columns[DOCUMENT * width + t] = documents[start + t]
-    for column in range(ABOVE, np.uint64(N_COLUMNS) if truncated else INSIDE):
+    for row in range(np.uint64(len(values))):
         for t in range(n):
-            columns[column * width + t] = values[column - ABOVE, start + t]
+            columns[(ABOVE + row) * width + t] = values[row, start + t]
 
 
 @register_jitable(inline="always")

@@ -35,8 +35,7 @@ def _ndcg_values(a, b, order, falling, discount, gain, values, working):
     """
     first = np.uint64(a)
     if not has_ties(falling, a, b):
-        for t in range(first, np.uint64(b)):
-            values[ABOVE, first + np.uint64(order[t])] = discount[t - first]
+        _ndcg_values_without_ties(a, b, order, falling, discount, gain, values, working)
         return
     means_and_gaps(discount, falling, a, b, working)
     block, before = np.int64(-1), np.nan
@@ -45,6 +44,14 @@ def _ndcg_values(a, b, order, falling, discount, gain, values, working):
         before = falling[t]
         column, document = np.uint64(block), first + np.uint64(order[t])
         values[ABOVE, document], values[WITHIN, document] = working[0, column], working[1, column]
+
+
+@register_jitable
+def _ndcg_values_without_ties(a, b, order, falling, discount, gain, values, working):
+    """Fill ``above`` with the discount of each document, as no two have equal scores."""
+    first = np.uint64(a)
+    for t in range(first, np.uint64(b)):
+        values[ABOVE, first + np.uint64(order[t])] = discount[t - first]
 
 
 @register_jitable
@@ -220,3 +227,5 @@ VALUES = {
     "mrr": _mrr_values,
     "err": _err_values,
 }
+#: A simpler function of the same numbers, for queries without equal scores: noisy scores have none.
+WITHOUT_TIES = {_ndcg_values: _ndcg_values_without_ties}

@@ -119,13 +119,14 @@ class PairProblem:
 
     @cached_property
     def weights_single(self) -> Weights:
-        """Weights of the slots in single precision; document weights only if they differ.
+        """Weights of the slots, rounded to single precision; document weights only if they differ.
 
-        Those in double precision are made for it, not kept.
+        Those in double precision are made for it, not kept. Gains are of double precision again,
+        as kernels of ranks, which are of one type, read them.
         """
         gain, document = self.make_weights()
         document = document if self.is_weighted else np.empty(0)
-        return Weights(gain.astype(np.float32), document.astype(np.float32))
+        return Weights(gain.astype(np.float32).astype(np.float64), document.astype(np.float32))
 
     @property
     def normalization(self) -> str | None:
@@ -195,14 +196,18 @@ class PairProblem:
 
         A call is a tuple of a kernel and its arguments, but for the range of queries that it is
         for; see :func:`treerank.numerics.threads.in_turn`. Ranks that the weight does not use stay
-        0. ``iteration`` is the key of the noise on scores; ``single`` makes ranks in single
-        precision.
+        0. ``iteration`` is the key of the noise on scores; ``single`` makes ranks for a kernel
+        in single precision.
         """
         labels, size, n_queries = self.labels, len(scores), self.groups.n_queries
         x, order, near = np.empty(size), np.empty(size, np.int32), np.zeros(n_queries, np.int32)
-        ranks = Ranks(order, near, np.zeros((6, size), np.float32 if single else np.float64))
-        calls: list[tuple[Any, ...]] = [(place_scores, scores, labels, self.sigma, x)]
         truncated, fill = self.pairs.top is not None, self.weight.values
+        two_sided = self.weight.two_sided and fill is not None
+        # Ranks of one side are in double precision always: one kernel fills them in for all losses.
+        dtype = np.float32 if single and two_sided else np.float64
+        n_rows = 6 if truncated or not single else 4 if two_sided else 2
+        ranks = Ranks(order, near, np.zeros((n_rows, size), dtype))
+        calls: list[tuple[Any, ...]] = [(place_scores, scores, labels, self.sigma, x)]
         if fill is None and not truncated:
             return x, ranks, calls
         rule, keys, falling = self.rank_rule, x, np.empty(size)
@@ -213,12 +218,11 @@ class PairProblem:
             calls.append((add_noise, x, *noise, keys))
         calls.append((sort_queries, keys, labels.indptr, order, falling))
         gain = (self.weights_single if single else self.weights).gain
-        two_sided = self.weight.two_sided and fill is not None
-        kernel = value_kernel(fill or VALUES["none"], two_sided, single)
+        kernel = value_kernel(fill or VALUES["none"], two_sided, dtype == np.float32)
         calls.append((kernel, labels.indptr, *ranks, falling, gain, rule.discount, rule.reach))
         if truncated:
             chances = ranks.values[INSIDE], ranks.values[INSIDE_TIE]
-            kernel = chance_kernel(single)
+            kernel = chance_kernel(dtype == np.float32)
             calls.append((kernel, labels.indptr, order, falling, rule.top, *chances))
         return x, ranks, calls
 

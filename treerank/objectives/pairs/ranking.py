@@ -12,8 +12,8 @@ import numpy as np
 from treerank.numerics.compiling import kernel_for, njit, register_jitable
 from treerank.numerics.random_keys import log_of, uniform_of
 from treerank.numerics.sorting import sort_falling
-from treerank.numerics.ties import end_of_block, extent
-from treerank.objectives.pairs.position_values import ABOVE, BELOW, BLOCK, WITHIN
+from treerank.numerics.ties import end_of_block, extent, some_query_has_ties
+from treerank.objectives.pairs.position_values import BLOCK, WITHOUT_TIES
 
 #: What vectorization needs: sums in any order; NaN and infinity keep their meaning.
 FASTMATH = {"reassoc", "contract", "arcp", "nsz"}
@@ -35,8 +35,9 @@ class Ranks(NamedTuple):
     near : ndarray of shape (n_queries,)
         For each query, the number of documents at the beginning of its order whose rank is at most
         ``reach`` of :class:`RankRule`, or that tie with the last of these.
-    values : ndarray of shape (6, n_slots)
-        One array, as numba compiles much code to pass each. The rows ``ABOVE``, ``WITHIN`` and
+    values : ndarray of shape (n_rows, n_slots)
+        One array, as numba compiles much code to pass each. The rows from the third on may be left
+        out if all would be 0. The rows ``ABOVE``, ``WITHIN`` and
         ``BELOW`` are explained in :mod:`treerank.objectives.pairs.position_values`. ``BLOCK`` is
         the position in the order at which the document's block of equal scores begins. ``INSIDE``
         is the probability that the document is in the top, ``INSIDE_TIE`` that at least one of two
@@ -149,19 +150,44 @@ def chance_in_top(
         start = end
 
 
-@functools.cache
 def value_kernel(fill: Callable[..., Any], two_sided: bool, single: bool) -> Callable[..., Any]:
     """Return the kernel that fills in the ranks of queries sorted by score, but for the chances.
+
+    All values are 0 before. Queries without ties have a kernel of their own where that is simpler.
 
     Parameters
     ----------
     fill : callable
         Function of :mod:`~treerank.objectives.pairs.position_values` for one query.
     two_sided : bool
-        Whether to fill in ``block``, and clear ``below``.
+        Whether to fill in ``block``.
     single : bool
         Whether numbers are in single precision, so that sums may be reordered.
     """
+    for_ties = _value_kernel(fill, two_sided, single)
+    simple = _value_kernel(WITHOUT_TIES.get(fill, fill), two_sided, single)
+
+    def with_memory(
+        first: int,
+        last: int,
+        indptr: np.ndarray,
+        order: np.ndarray,
+        near: np.ndarray,
+        values: np.ndarray,
+        falling: np.ndarray,
+        *arguments: Any,
+    ) -> None:
+        ends = indptr[first : last + 1]
+        kernel = for_ties if for_ties is simple or some_query_has_ties(falling, ends) else simple
+        memory = np.empty((3, np.diff(ends).max(initial=0)))
+        kernel(first, last, indptr, order, near, values, falling, *arguments, memory)
+
+    return with_memory
+
+
+@functools.cache
+def _value_kernel(fill, two_sided, single):
+    """Return the kernel of :func:`value_kernel`, which takes its memory as the last argument."""
     options: dict[str, Any] = {
         "nogil": True,
         "error_model": "numpy",
@@ -175,19 +201,12 @@ def value_kernel(fill: Callable[..., Any], two_sided: bool, single: bool) -> Cal
         for q in range(first, last):
             # Whole arrays and slots, as numba compiles much code for each slice.
             a, b = indptr[q], indptr[q + 1]
-            for row in (ABOVE, WITHIN, BELOW) if two_sided else (ABOVE, WITHIN):
-                for t in range(np.uint64(a), np.uint64(b)):
-                    values[row, t] = 0
             fill(a, b, order, falling, discount, gain, values, working)
             if two_sided:
                 _number_blocks(a, b, order, falling, values)
             near[q] = _count_near(a, b, falling, reach)
 
-    def with_memory(first: int, last: int, indptr: np.ndarray, *arguments: Any) -> None:
-        longest = np.diff(indptr[first : last + 1]).max(initial=0)
-        value_queries(first, last, indptr, *arguments, np.empty((3, longest)))
-
-    return with_memory
+    return value_queries
 
 
 @functools.cache
