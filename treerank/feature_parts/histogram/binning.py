@@ -18,6 +18,7 @@ as fits.
 from collections.abc import Collection
 from typing import Any, NamedTuple
 
+import numba as nb
 import numpy as np
 from llvmlite import ir
 from numba import types
@@ -29,7 +30,7 @@ from treerank.documents.stacked import StackedMatrix
 from treerank.feature_parts.trees.bin_sample import sample_of
 from treerank.files.scratch import scratch_array
 from treerank.numerics.compiling import njit
-from treerank.numerics.threads import in_parts
+from treerank.numerics.threads import in_parts, in_threads
 
 #: Largest number of bins of values: a byte has 256 values, and one is for missing values.
 MOST_BINS = 255
@@ -101,17 +102,19 @@ def find_bins(
     own_bounds, own_n_values = np.full((n_own, 256), np.inf), np.zeros(n_own, dtype=np.int64)
     is_category = np.isin(np.arange(n_features), list(categorical))
 
-    def bin_features(first: int, last: int) -> None:
-        """Write bounds, and the number of bins, 0 if the feature is constant."""
-        for f in range(first, last):
-            values = np.sort(stored[starts[f] : starts[f + 1]]).astype(np.float64)  # NaN come last
-            present = values[: len(values) - np.count_nonzero(np.isnan(values))]
+    def bin_features(first: int) -> None:
+        """Write bounds, and the number of bins, 0 if the feature is constant, of a few features."""
+        for f in range(first, min(first + WIDTH, n_own)):
+            of_feature = stored[starts[f] : starts[f + 1]]
+            of_feature.sort()  # in place; NaN come last
+            values = of_feature.astype(np.float64, copy=False)
+            present = values[: np.searchsorted(values, np.nan)]
             distinct, counts = _count_distinct(present, n_rows - len(values))
             write = _write_codes if is_category[first_feature + f] else _write_bounds
             n = max(1, write(distinct, counts, most, own_bounds[f]))
             own_n_values[f] = n if n > 1 or len(present) < len(values) else 0
 
-    in_parts(bin_features, n_own)
+    in_threads(nb.get_num_threads(), bin_features, range(0, n_own, WIDTH))
     bounds, n_values = rows.of_all(own_bounds), rows.of_all(own_n_values)
     varying = np.flatnonzero(n_values)
     bins = _bins_of(varying, n_values, is_category, bounds)
@@ -123,11 +126,11 @@ def find_bins(
 def _by_feature(sample, first_feature, last_feature):
     """Return ``(values, starts)`` of the features from the first to the last, not included.
 
-    The ``f``-th of them has the values ``starts[f]`` to ``starts[f + 1]``. Zeros of a sparse matrix
-    are left out.
+    The ``f``-th of them has the values ``starts[f]`` to ``starts[f + 1]``, which are copies. Zeros
+    of a sparse matrix are left out.
     """
     if sample.is_sparse:
-        columns = sample.array().tocsc()
+        columns = sample.array().tocsc(copy=True)
         return columns.data, columns.indptr[first_feature : last_feature + 1]
     n_rows, n_features = len(sample), last_feature - first_feature
     dtype = sample.values.dtype if sample.values.dtype != object else float  # NaN would not sort
@@ -343,8 +346,9 @@ def _stored_values(values):
         values = values.tocsc()
         return values.data.astype(float), values.indices.astype(int), values.indptr.astype(int), 1
     n_rows, n_columns = values.shape
-    stored = np.ascontiguousarray(values, dtype=np.float64).ravel()
-    return stored, np.arange(n_rows), np.append(np.arange(n_columns), len(stored)), n_columns
+    rows, starts = np.arange(n_rows), np.arange(n_columns + 1)
+    starts[n_columns] = n_rows * n_columns
+    return np.ascontiguousarray(values, dtype=np.float64).ravel(), rows, starts, n_columns
 
 
 @njit(error_model="numpy", nogil=True)
