@@ -349,6 +349,24 @@ def test_histograms_are_kept_only_where_a_leaf_below_may_be_split(monkeypatch):
     assert not kept[:, 1 - varying].any()
 
 
+@pytest.mark.parametrize("total", [None, lambda values: values])
+def test_the_last_split_needs_no_histograms(total, monkeypatch):
+    made, make = [], make_histograms
+
+    def make_full(*arguments, **spare):
+        made.append(np.full_like(make(*arguments, **spare), -1))
+        return made[0]
+
+    monkeypatch.setitem(globals(), "make_histograms", make_full)
+    for num_leaves in (2, 5):
+        made.clear()
+        shape = (num_leaves, -1, False)
+        nodes, *_ = grown(*random_case(n=1000), shape=shape, total=total, min_child_samples=1)
+        assert len(nodes) == 2 * num_leaves - 1
+        n_kept = np.count_nonzero((made[0] != -1).any(axis=(1, 2)))
+        assert n_kept == num_leaves - 1
+
+
 def test_workers_send_histograms_without_the_blocks_that_are_closed():
     X, gradient, hessian = random_case(n_features=2 * WIDTH, missing=0)
     X[:, WIDTH:] = np.arange(len(X))[:, None] < 3  # a block of features that hardly vary
@@ -390,7 +408,7 @@ def test_leaves_that_are_split_ahead_change_no_bit(num_leaves, precision):
         nodes, rows, _ = grown(X, gradient, hessian, rows=drawn, total=total, **settings)
         np.testing.assert_array_equal(nodes, alone)
         np.testing.assert_array_equal(rows, alone_rows)
-        assert len(messages) <= 1 + num_leaves
+        assert len(messages) <= num_leaves  # with the sums of the root; none for the last split
         assert num_leaves < 31 or len(messages) < 0.6 * num_leaves
 
 
@@ -421,9 +439,9 @@ def test_leaves_are_split_as_alone_whatever_share_is_split_ahead(
     n_ahead, next_leaves = [], speculation.next_leaves
 
     def watched(tree, rules):
-        leaves = next_leaves(tree, rules)
+        leaves, is_last = next_leaves(tree, rules)
         n_ahead.append(len(leaves) + (tree.step[0]["n_nodes"] - 1) // 2)
-        return leaves
+        return leaves, is_last
 
     monkeypatch.setattr(speculation, "next_leaves", watched)
     for seed in range(5):
@@ -440,7 +458,7 @@ def test_leaves_are_split_as_alone_whatever_share_is_split_ahead(
 
 @pytest.mark.parametrize(
     ("n_leaves", "max_depth", "sent"),  # pairs of leaves in each message, the root alone first
-    [(31, 4, [1, 1, 2, 4]), (16, -1, [1, 1, 2, 4, 6, 1]), (6, -1, [1, 1, 2, 2])],
+    [(31, 4, [1, 1, 2, 4]), (16, -1, [1, 1, 2, 4, 6]), (6, -1, [1, 1, 2, 1])],
 )
 def test_workers_send_one_message_a_level_where_trees_grow_by_level(n_leaves, max_depth, sent):
     X, gradient, hessian = random_case(n=2000)

@@ -145,7 +145,7 @@ def _new_tree(
     n_threads, n_blocks = nb.get_num_threads(), data.binned.shape[1]
     n_leaves, _, n_integers = data.histograms.shape
     n_filled = _n_parts(len(rows), packed.shape[1], n_threads, n_blocks, n_leaves) + n_pairs
-    step = _START, 1, n_threads, total is not None, speculates, 0, 1, 0, 0, 0, 0, (0, -1)
+    step = _START, 1, n_most, n_threads, total is not None, speculates, 0, 1, 0, 0, 0, 0, (0, -1)
     return Growth(
         nodes,
         splits,
@@ -182,9 +182,11 @@ def _with_sums(total: Callable[[np.ndarray], np.ndarray], tree: Growth) -> Growt
 
 def _plan(tree: Growth, rules: TreeRules) -> None:
     """Plan the leaves whose histograms the next message adds, and open the task before them."""
-    step, leaves = tree.step[0], speculation.next_leaves(tree, rules)
+    step, (leaves, is_last) = tree.step[0], speculation.next_leaves(tree, rules)
     tree.planned[: len(leaves)] = leaves
     step["n_planned"], step["n_begun"] = len(leaves), 0
+    if is_last:
+        step["n_most"] = step["n_nodes"] + 2
     step["kind"] = _START if leaves else _END
     tree.counters[:] = tasks.new_counters(1)
 
@@ -364,7 +366,9 @@ def _search_pair(step, pairs, best):
 
 @register_jitable(error_model="numpy")
 def _may_split_either(step, nodes, settings):
-    """Return whether the rules allow a split of one of the two new leaves."""
+    """Return whether one of the two new leaves may be split: by the rules, and in this tree."""
+    if step.n_nodes == step.n_most:  # their histograms are not needed
+        return False
     small, large = step.pair[0], step.pair[1]
     may = splitter.may_split(nodes[small], settings)
     return may or (large >= 0 and splitter.may_split(nodes[large], settings))

@@ -50,8 +50,8 @@ def _order_of_splits(tree: Growth, num_leaves: int) -> list[int]:
     return order
 
 
-def next_leaves(tree: Growth, rules: TreeRules) -> list[int]:
-    """Return the leaves to split next, possibly none.
+def next_leaves(tree: Growth, rules: TreeRules) -> tuple[list[int], bool]:
+    """Return the leaves to split next, possibly none, and whether the first completes the tree.
 
     The first is the one that one process splits next; the others are expected to be split soon.
     """
@@ -59,11 +59,12 @@ def next_leaves(tree: Growth, rules: TreeRules) -> list[int]:
     is_split = tree.nodes["column"][order] >= 0
     waiting = [node for node, done in zip(order, is_split, strict=True) if not done]
     if not waiting:
-        return []
+        return [], False
     n_needed = order.index(waiting[0])
     n_ahead = (tree.step[0]["n_nodes"] - 1) // 2 - n_needed
     n_most = 1 + n_spare(rules) - n_ahead
-    return waiting[: max(1, min(n_most, round(len(waiting) * _SHARE)))]
+    n_leaves = max(1, min(n_most, round(len(waiting) * _SHARE)))
+    return waiting[:n_leaves], n_needed == rules.num_leaves - 2
 
 
 def true_tree(tree: Growth, num_leaves: int, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

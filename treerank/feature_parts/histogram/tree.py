@@ -28,7 +28,7 @@ NODE = np.dtype([(n, np.int64) for n in _INTEGERS] + [(n, np.float64) for n in _
 #: The step that threads are in:
 #:
 #: - kind: see ``grower``.
-#: - n_nodes: number of nodes so far.
+#: - n_nodes, n_most: number of nodes so far, and at most; the last split makes it ``n_most``.
 #: - n_threads: number of threads.
 #: - adds_up: whether histograms are added up over workers before they are searched.
 #: - speculates: whether leaves are split before it is known that the tree needs it.
@@ -37,7 +37,7 @@ NODE = np.dtype([(n, np.int64) for n in _INTEGERS] + [(n, np.float64) for n in _
 #: - searched: number of the pair that is searched.
 #: - n_planned, n_begun: number of leaves that are planned to be split, and of those that are split.
 #: - pair: the two new leaves, the smaller one first; the second one is -1 if the first is the root.
-_STEP = ("kind", "n_nodes", "n_threads", "adds_up", "speculates", "n_parts", "n_tasks")
+_STEP = ("kind", "n_nodes", "n_most", "n_threads", "adds_up", "speculates", "n_parts", "n_tasks")
 _PAIRS = ("n_filled", "searched", "n_planned", "n_begun")
 STEP = np.dtype([(name, np.int64) for name in (*_STEP, *_PAIRS)] + [("pair", np.int64, (2,))])
 
