@@ -250,7 +250,8 @@ def _read(
                 f"frame must hold features that are numbers; got text in {quote(texts)}."
             )
         others.append(table.select(needed))
-        X = check_features(reader, features.to_native(), reset=True, columns=feature_columns)
+        is_first = not matrices  # the other partitions have its columns
+        X = check_features(reader, features.to_native(), reset=is_first, columns=feature_columns)
         matrices.append(X)
         del table, features
         free_unused_memory()
