@@ -135,7 +135,7 @@ ABSURD = [
     ("soft_trees", {"n_estimators": 10**6, "depth": 20}, "n_estimators and depth"),
     ("mlp", {"hidden": (30000, 30000)}, "hidden must give at most 100000000 weights"),
     ("polynomial", {"degree": 10**10}, "degree"),
-    ("lightgbm", {"subsample": 1e-5}, "subsample must draw one of 12 documents"),
+    ("lightgbm", {"subsample": 1e-5, "subsample_freq": 1}, "subsample must draw one of 12 docum"),
     ("lightgbm", {"engine_params": {"path_smooth": None}}, "engine_params .* got None"),
     ("lightgbm", {"engine_params": {"path_smooth": -1}}, "engine_params must be what LightGBM"),
     ("xgboost", {"engine_params": {"max_cat_threshold": [np.nan]}}, "engine_params .*nan"),

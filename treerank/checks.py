@@ -473,7 +473,7 @@ def _columns_by_name(by_row: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
     """Warn at the nearest call from outside of this package, through however many functions.
 
-    The ``cached_property`` of functools is no such call.
+    The ``cached_property`` of functools and the decorators of contextlib are no such calls.
 
     Examples
     --------
@@ -489,7 +489,7 @@ def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
 
 
 def _is_inside(module: str) -> bool:
-    return module.startswith("treerank.") or module == "functools"
+    return module.startswith("treerank.") or module in ("contextlib", "functools")
 
 
 def has_methods(value: Any, *names: str) -> bool:

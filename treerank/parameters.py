@@ -161,6 +161,23 @@ def check_parameters(owner: Any) -> None:
         rule(name, getattr(owner, name))
 
 
+def is_given(owner: Any, name: str) -> bool:
+    """Return whether a parameter of an object is not the default of its class.
+
+    An attribute that is no parameter of the class is not given: its author has fixed it.
+
+    Examples
+    --------
+    >>> class Model:
+    ...     def __init__(self, n_trees=100):
+    ...         self.n_trees, self.depth = n_trees, 3
+    >>> is_given(Model(), "n_trees"), is_given(Model(10), "n_trees"), is_given(Model(), "depth")
+    (False, True, False)
+    """
+    parameter = inspect.signature(type(owner)).parameters.get(name)
+    return parameter is not None and bool(np.any(getattr(owner, name) != parameter.default))
+
+
 def check_arguments(function: Callable[P, T]) -> Callable[P, T]:
     """Refuse arguments that their types do not allow, before the function begins.
 

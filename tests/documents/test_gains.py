@@ -46,8 +46,8 @@ def test_comparisons_fits_and_early_stopping_warn_and_the_advice_mends_them():
             {"a": TreeDirectRanker("linear")}, (X, QUALITY, QID), cv=2, metrics=["ndcg@5", "map"]
         )
     with pytest.warns(UserWarning, match=rule):
-        TreeDirectRanker("linear", weight="map").fit(X, QUALITY, QID)
-    ranker = TreeDirectRanker("linear", weight="map", metric="map", threshold=0.5)
+        TreeDirectRanker("lightgbm", weight="map").fit(X, QUALITY, QID)
+    ranker = TreeDirectRanker("lightgbm", weight="map", metric="map", threshold=0.5)
     with warnings.catch_warnings(action="error"):
         ranker.fit(X, QUALITY, QID, eval_set=0.2)
         assert 0 < ranker.score(X, QUALITY, QID) < 1

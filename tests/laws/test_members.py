@@ -270,6 +270,11 @@ def takes_categories(each):
     assert traits_of(each.whole).takes_categories == traits_of(each.part).takes_categories
 
 
+def fits_convex(each):
+    """A composite fits the convex form of an objective if its part does."""
+    assert traits_of(each.whole).fits_convex == traits_of(each.part).fits_convex
+
+
 def resumes(each):
     """A composite goes on from a checkpoint if its part does."""
     assert traits_of(each.whole).resumes == traits_of(each.part).resumes
@@ -303,7 +308,7 @@ MEMBERS = {
         given_queries,
         *(evals_result_, best_iteration_, components, get_state, set_state, feature_importances_),
         *(get_params, set_params, fit, accepts_rows, accepts_batches, settings_by_workers),
-        *(takes_categories, resumes, expected_components),
+        *(takes_categories, fits_convex, resumes, expected_components),
     )
 }
 PARTS = [name for name in (*FEATURE_PARTS, "RefitTrees") if name not in ("ensemble", "stages")]

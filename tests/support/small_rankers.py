@@ -53,7 +53,8 @@ def made(name):
     """Return a small ranker of a name, or a ranker with a small feature part of a name."""
     if name in FEATURE_PARTS:
         part = feature_part_class(name)(**PART_SETTINGS.get(name, {}))
-        return TreeDirectRanker(part, weight="ndcg", smoothing=1.0)
+        settings = {} if name == "linear" else {"weight": "ndcg", "smoothing": 1.0}
+        return TreeDirectRanker(part, **settings)
     if name in ("ForestRanker", "RefitTrees"):
         forest = made("lightgbm").set_params(random_state=0).fit(*DATA).forest()
         is_ranker = name == "ForestRanker"

@@ -24,7 +24,7 @@ SETTINGS = {
     "delta NDCG": {"weight": "ndcg", "k": 5},
     "ERR": {"weight": "err", "smoothing": 1.0},
     "ERR without smoothing": {"weight": "err", "smoothing": 0.0},
-    "equal queries": {"weight": "query", "smoothing": 1.0},
+    "equal queries": {"weight": "query"},
     "per query": {"query_normalization": "log", "pairs": "balanced"},
     "listwise": {"loss": "listnet"},
     "drawn targets": {"loss": "xendcg"},

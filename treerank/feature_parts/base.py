@@ -83,6 +83,9 @@ class PartTraits:
         Whether ``fit`` takes rows that are read in batches.
     takes_categories : bool
         Whether columns of categories count; a ranker warns of those that do not.
+    fits_convex : bool
+        Whether ``fit`` minimizes the convex form of the objective, as that of a linear model does;
+        a ranker warns of settings that this form replaces.
     resumes : bool
         Whether ``fit`` saves its state, and goes on from it, inside of
         :func:`~treerank.files.checkpoint.checkpointing`. There, a ranker refuses other parts.
@@ -125,6 +128,7 @@ class PartTraits:
     accepts_rows: bool = False
     accepts_batches: bool = False
     takes_categories: bool = True
+    fits_convex: bool = False
     resumes: bool = False
     settings_by_workers: dict[str, Any] | None = None
     n_threads: int = 1

@@ -29,6 +29,7 @@ from treerank.feature_parts.base import (
     importances_of,
     n_outputs_of,
     params_of,
+    traits_of,
 )
 from treerank.feature_parts.components import Components, sum_of_components
 from treerank.feature_parts.part_list import (
@@ -39,7 +40,7 @@ from treerank.feature_parts.part_list import (
     weighed,
     weighed_components,
 )
-from treerank.feature_parts.registry import reads_sparse
+from treerank.feature_parts.registry import make_feature_part, reads_sparse
 from treerank.feature_parts.rows import as_rows
 from treerank.files.states import StateRule, array, count, history, size
 from treerank.objectives.base import Objective, as_objective
@@ -304,6 +305,18 @@ class Ensemble(PartList):
             warn_user(
                 f"losses={quote(self.losses)} are not used: {objective.name} is an objective of "
                 "your own, without a method with_loss(loss), so all parts are fitted to it."
+            )
+        replaced = [
+            quote(loss)
+            for part, loss, chosen in zip(self.parts, losses, objectives, strict=True)
+            if loss is not None and traits_of(make_feature_part(part)).fits_convex
+            if chosen is not None and chosen.convex() is not None
+        ]
+        if replaced:
+            warn_user(
+                "losses must be None for parts whose weights are fitted by convex optimization, "
+                f"such as linear models; got {', '.join(replaced)}, which 'logistic' replaces. "
+                "Write None for these parts."
             )
         return [objective if chosen is None else chosen for chosen in objectives]
 

@@ -68,6 +68,7 @@ class LinearModel(BaseEstimator):
 
     accepts_rows: ClassVar[bool] = True
     takes_categories: ClassVar[bool] = False
+    fits_convex: ClassVar[bool] = True
     n_outputs_: ClassVar[int] = 1
 
     alpha: NotNegative = 0.1

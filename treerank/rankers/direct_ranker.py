@@ -43,20 +43,24 @@ from treerank.feature_parts.registry import is_auto, make_feature_part, reads_sp
 from treerank.files.states import count, history, optional
 from treerank.objectives.base import Objective
 from treerank.objectives.factory import Loss, get_loss
-from treerank.objectives.pairs.losses import PairLoss
+from treerank.objectives.lists.objective import ListwiseLoss
+from treerank.objectives.pairs.losses import PAIR_LOSSES, PairLoss
 from treerank.objectives.pairs.settings import PairSettings
 from treerank.objectives.pairs.weights import Weight
 from treerank.objectives.sums import SomeRows, weighted_sum
-from treerank.parameters import NotNegative, check_parameters
+from treerank.parameters import NotNegative, check_parameters, is_given
 from treerank.rankers.head import AntisymmetricHead
 from treerank.rankers.ranker import Ranker
 from treerank.rankers.training_objective import objective_of
+from treerank.spelling import spelled
 
 if TYPE_CHECKING:
     from treerank.feature_parts.components import Components
 
 #: What "auto" stands for under losses over pairs; other losses have no such settings.
 AUTO_FOR_PAIRS = {"weight": "ndcg", "smoothing": 1.0}
+#: Settings of the objective that a fit may replace.
+_MAY_BE_UNUSED = ("loss", "weight", "pairs", "k", "smoothing")
 #: With fewer documents, default trees may find no split.
 _FEW = 200
 #: Number of documents that are scored at a time to see whether all get the same score.
@@ -99,10 +103,10 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
 
     Examples
     --------
-    >>> class HingeLine(DirectRanker):
-    ...     feature_part, loss = "linear", "squared_hinge"
+    >>> class LinearByGap(DirectRanker):
+    ...     feature_part, weight = "linear", "label_gap"
     >>> X, y, qid = [[1.0], [2.0], [3.0], [1.0], [3.0]], [0, 1, 2, 0, 1], [1, 1, 1, 2, 2]
-    >>> HingeLine().fit(X, y, qid).rank(X, qid)
+    >>> LinearByGap().fit(X, y, qid).rank(X, qid)
     array([3, 2, 1, 2, 1])
     """
 
@@ -224,6 +228,7 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
                 "trees, or an ensemble with trees, such as ['lightgbm', 'linear']; or write "
                 f"columns of zeros and ones. {indicator_advice(names[0])}"
             )
+        self._warn_of_unused_settings(part)
         validation: Any = held_out and (held_out.X, held_out.metric)
         self.feature_part_ = fit_part(part, data.documents, objective, validation)
         self.head_ = AntisymmetricHead(self._head_weight(data, objective), self.tau)
@@ -329,11 +334,45 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
 
     def _objective_of(self, data: TrainingSet, seed: int) -> Objective:
         """Return the objective of a single label."""
+        return objective_of(data, seed, loss=self.loss, **self._pair_settings())
+
+    def _pair_settings(self) -> dict[str, Any]:
+        """Return the settings of pairs by name, without "auto"."""
         defaults = {setting.name: setting.default for setting in fields(PairSettings)}
         settings = {name: getattr(self, name, value) for name, value in defaults.items()}
         automatic = AUTO_FOR_PAIRS if isinstance(get_loss(self.loss), PairLoss) else defaults
-        settings |= {name: automatic[name] for name in AUTO_FOR_PAIRS if settings[name] == "auto"}
-        return objective_of(data, seed, loss=self.loss, **settings)
+        return settings | {n: automatic[n] for n in AUTO_FOR_PAIRS if settings[n] == "auto"}
+
+    def _warn_of_unused_settings(self, part: Any) -> None:
+        """Warn of settings of the objective that are not the defaults and that the fit replaces.
+
+        A part that minimizes the convex form of the objective replaces those without such a form.
+        """
+        loss, settings, is_convex = get_loss(self.loss), {}, traits_of(part).fits_convex
+        used: dict[str, Any] = {}
+        if isinstance(loss, PairLoss):
+            settings = self._pair_settings()
+            pairs = PairSettings(**settings)
+            used |= vars(pairs.convex() if is_convex else pairs.as_read())
+        if is_convex and isinstance(loss, PairLoss | ListwiseLoss):
+            settings, used = settings | {"loss": loss}, used | {"loss": PAIR_LOSSES["logistic"]}
+        names = [name for name in _MAY_BE_UNUSED if name in used and is_given(self, name)]
+        replaced = [name for name in names if settings[name] != used[name]]
+        if not replaced:
+            return
+        used["loss"] = "logistic"
+        given = ", ".join(spelled(name, getattr(self, name)) for name in replaced)
+        instead = ", ".join(f"{spelled(name)}={used[name]!r}" for name in replaced)
+        if is_convex:
+            reason = f"of {self._shown_part()}, whose weights are fitted by convex optimization,"
+            advice = f", or take trees, such as {spelled('feature_part', 'lightgbm')}"
+        else:
+            reason, advice = f"with weight={settings['weight']!r}, which ignores ranks,", ""
+        warn_user(f"A fit {reason} replaces {given} by {instead}. Write {instead}{advice}.")
+
+    def _shown_part(self) -> str:
+        """Return the parameter ``feature_part`` for a message."""
+        return spelled("feature_part", self.feature_part)
 
     def _part_for(self, data: TrainingSet, held_out: EvalSet | None) -> Any:
         """Return the feature part to fit a copy of: the parameter, unless the data decide."""
@@ -368,6 +407,11 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
             self._warn_of_nothing_to_learn()
             return np.zeros(n_outputs)
         trained = traits_of(part).head_weight_
+        if (trained is not None or n_outputs == 1) and is_given(self, "head_alpha"):
+            warn_user(
+                f"head_alpha must be left out for {self._shown_part()}, the weights of whose "
+                f"outputs the ranker does not fit; got {self.head_alpha!r}, which is not used."
+            )
         if trained is not None:  # trained together with the outputs
             return trained
         if n_outputs == 1:

@@ -74,6 +74,7 @@ class TransformerPart(BaseEstimator):
     """
 
     accepts_rows: ClassVar[bool] = True
+    fits_convex: ClassVar[bool] = True
 
     transformer: Annotated[Any, Rule(_check_transformer)]
     _: KW_ONLY

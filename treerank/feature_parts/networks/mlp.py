@@ -137,6 +137,10 @@ class MLP(NetworkPart):
         weight = weight / self._standardization.scale
         return weight[0] if len(weight) == 1 else weight
 
+    def _unread(self) -> dict[str, str]:
+        of_hidden = {} if len(self.hidden) else {"activation": "hidden", "dropout": "hidden"}
+        return super()._unread() | of_hidden
+
     def _make_network(self, n_features, n_outputs, X_sample, generator):
         layers: list[torch.nn.Module] = []
         sizes = [n_features, *map(int, self.hidden)]

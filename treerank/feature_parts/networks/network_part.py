@@ -17,7 +17,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from treerank.all_or_nothing import all_or_nothing
-from treerank.checks import check_count, check_number, quote
+from treerank.checks import check_count, check_number, quote, warn_user
 from treerank.documents.rows import Rows
 from treerank.feature_parts.base import Validation, check_validation
 from treerank.feature_parts.components import Components, no_trees
@@ -30,7 +30,16 @@ from treerank.feature_parts.rows import as_rows
 from treerank.feature_parts.standardization import Standardization
 from treerank.files.states import check_state, unshared
 from treerank.objectives.base import Objective, as_objective
-from treerank.parameters import Auto, Count, LearningRate, NotNegative, Rule, Seed, check_parameters
+from treerank.parameters import (
+    Auto,
+    Count,
+    LearningRate,
+    NotNegative,
+    Rule,
+    Seed,
+    check_parameters,
+    is_given,
+)
 from treerank.progress import Progress, patience_of
 
 #: Number of rows that a network may look at before it is trained.
@@ -254,6 +263,12 @@ class NetworkPart(BaseEstimator):
         check_parameters(self)
         if self.decay in ("step", "exponential", "adaptive"):
             check_number("decay_rate", self.decay_rate, at_most=1)
+        for name, other in self._unread().items():
+            if is_given(self, name):
+                warn_user(
+                    f"{name} must be left out for {other}={getattr(self, other)!r}, which does not "
+                    f"read it; got {getattr(self, name)!r}."
+                )
         check_validation(self, validation)
         training.choose_device(self.device)
         if objective.n_outputs > 1:
@@ -261,6 +276,12 @@ class NetworkPart(BaseEstimator):
                 "objective must have a single output for a network; got "
                 f"{objective.n_outputs}. Boosted trees take several."
             )
+
+    def _unread(self) -> dict[str, str]:
+        """Return the settings that ``fit`` does not read, each with the setting that decides it."""
+        unread = {} if self.decay else {"decay_rate": "decay"}
+        unread |= {"decay_epochs": "decay"} if self.decay in (None, "adaptive") else {}
+        return unread | ({} if self.optimizer == "sgd" else {"momentum": "optimizer"})
 
     def _build(self, sample: torch.Tensor | None, seed: int) -> None:
         generator = torch.Generator().manual_seed(seed)

@@ -11,7 +11,7 @@ import numpy as np
 from lightgbm.callback import EarlyStopException
 from scipy.sparse import csr_matrix, issparse
 
-from treerank.checks import check_count, quote
+from treerank.checks import check_count, quote, warn_user
 from treerank.documents.rows import Rows
 from treerank.feature_parts.base import Validation
 from treerank.feature_parts.engine_words import answers_engine_words
@@ -165,6 +165,13 @@ class LightGBMTrees(BoostedTrees):
     def _check_parameters(self, validation: Validation | None) -> None:
         super()._check_parameters(validation)
         self._engine_parameters()
+        if (self.subsample < 1) != (self.subsample_freq > 0):
+            warn_user(
+                "subsample must be below 1 and subsample_freq above 0 for LightGBM to draw "
+                f"documents; got subsample={self.subsample!r} and subsample_freq="
+                f"{self.subsample_freq!r}, which draw none. Write "
+                "LightGBMTrees(subsample=0.8, subsample_freq=1), or leave both out."
+            )
 
     def _datasets(self, task: GrowthTask, params: dict[str, Any]) -> tuple[Any, list[Any] | None]:
         """Return ``(training dataset, [validation dataset])``.

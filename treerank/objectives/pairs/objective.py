@@ -93,16 +93,8 @@ class PairwiseObjective(PairProblem, Objective):
         return replace(self, judgments=judgments, settings=settings, balance=balance)
 
     def convex(self) -> "PairwiseObjective":
-        """Return the logistic loss of the same pairs, with weights that scores do not change.
-
-        A weight that depends on ranks becomes "query", and pairs near the top become "all".
-        """
-        settings = replace(
-            self.settings,
-            weight=self.weight if self.weight.is_fixed else "query",
-            pairs=self.pairs if self.pairs.top is None else "all",
-        )
-        return replace(self, loss=PAIR_LOSSES["logistic"], settings=settings)
+        """Return the logistic loss of the same pairs, with weights that scores do not change."""
+        return replace(self, loss=PAIR_LOSSES["logistic"], settings=self.settings.convex())
 
     def with_loss(self, loss: Any) -> Objective:
         """Return the objective of another, pointwise or listwise loss over the same judgments."""

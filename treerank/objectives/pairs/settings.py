@@ -5,7 +5,7 @@ setting, add a field here, a parameter to
 :class:`~treerank.rankers.tree_direct_ranker.TreeDirectRanker`, and read it in one function.
 """
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Annotated, Any
 
 import numpy as np
@@ -76,6 +76,32 @@ class PairSettings:
     def pair_rule(self) -> Pairs:
         """The rule that ``pairs`` names."""
         return get_pairs("all" if self.pairs is None else self.pairs)
+
+    def as_read(self) -> "PairSettings":
+        """Return the settings with the defaults of those that ``weight`` and ``pairs`` do not read.
+
+        Weights that scores do not change read neither ``k`` nor, for all pairs, ``smoothing``. Your
+        own weight may read ``k``.
+
+        Examples
+        --------
+        >>> read = PairSettings(weight="label", k=3, smoothing=1.0).as_read()
+        >>> read.k, read.smoothing
+        (None, 0.0)
+        """
+        if not self.pair_weight.is_fixed:
+            return self
+        k = self.k if isinstance(self.weight, PairWeight) else None
+        return replace(self, k=k, smoothing=self.smoothing if self.pair_rule.top else 0.0)
+
+    def convex(self) -> "PairSettings":
+        """Return the settings of the convex form of an objective, which no scores change.
+
+        A weight that depends on ranks becomes "query", and pairs near the top become "all".
+        """
+        weight = self.weight if self.pair_weight.is_fixed else "query"
+        pairs = self.pairs if self.pair_rule.top is None else "all"
+        return replace(self, weight=weight, pairs=pairs).as_read()
 
     def refuse_for(self, loss: Any) -> None:
         """Refuse settings other than the defaults for a loss that would ignore them."""

@@ -1,0 +1,158 @@
+"""A setting that is not the default changes the scores, or a warning or an error says otherwise.
+
+The law is over all rankers and feature parts that the registries list. A parameter that is not in
+the table is not tested.
+"""
+
+import re
+import warnings
+
+import numpy as np
+import pytest
+from small_rankers import DATA, NAMES, made
+
+from treerank import LightGBMTrees, TreeDirectRanker
+from treerank.baselines import ListNet
+from treerank.feature_parts import MLP, Ensemble
+from treerank.objectives import Pairs
+
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_thread")]
+
+#: Another value of each parameter than in ``small_rankers`` and the defaults.
+VALUES = {
+    **{"loss": "hinge", "weight": "map", "pairs": "top_10", "k": 3, "smoothing": 0.5},
+    **{"sigma": 2.0, "query_normalization": "log", "head_alpha": 0.01, "alpha": 3.0, "C": 3.0},
+    **{"learning_rate": 0.2, "max_depth": 1, "num_leaves": 3, "min_child_weight": 20.0},
+    **{"reg_alpha": 3.0, "reg_lambda": 5.0, "subsample": 0.5, "subsample_freq": 1},
+    **{"subsample_queries": 0.5, "colsample_bytree": 0.3, "losses": ("listnet", "listnet")},
+    **{"activation": "relu", "dropout": 0.5, "decay_rate": 0.1, "decay_epochs": 3},
+    **{"momentum": 0.5, "weight_decay": 3.0, "degree": 3, "depth": 3, "gamma": 1.0},
+}
+#: Settings that change nothing in a fit as short as those here.
+ONE_EPOCH = "the first step does not depend on it"
+FIRST_SIGNS = {"smoothing": "the first step of Adam depends on signs alone"}
+EXCEPTIONS = {
+    "ListNet": {"momentum": ONE_EPOCH},
+    "ListNetStar": dict.fromkeys(("decay_rate", "decay_epochs"), ONE_EPOCH),
+    "RankNetStar": dict.fromkeys(("decay_rate", "decay_epochs"), ONE_EPOCH),
+    "LambdaRank": {"momentum": ONE_EPOCH},
+    "RankNet": {"momentum": ONE_EPOCH},
+    "RankProp": {"momentum": ONE_EPOCH},
+    "mlp": FIRST_SIGNS,
+    "polynomial": FIRST_SIGNS | {"weight_decay": "its weights are 0 before the first step"},
+    "soft_trees": FIRST_SIGNS,
+}
+
+
+def answers(ranker):
+    """Return the scores of the training documents, and the warnings of the fit."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        scores = ranker.fit(DATA.X, DATA.y, DATA.qid).predict(DATA.X)
+    return np.asarray(scores), {str(warning.message) for warning in caught}
+
+
+def seeded(name, **settings):
+    ranker = made(name).set_params(**settings)
+    seeds = [n for n in ranker.get_params() if n.split("__")[-1] == "random_state"]
+    return ranker.set_params(**dict.fromkeys(seeds, 0))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_setting_counts_or_a_message_says_that_it_does_not(name):
+    scores, said = answers(seeded(name))
+    assert not [message for message in said if "replaces" in message or "left out" in message]
+    silent = []
+    for parameter in seeded(name).get_params():
+        short = parameter.split("__")[-1]
+        if short not in VALUES or short in EXCEPTIONS.get(name, {}):
+            continue
+        try:
+            others, more = answers(seeded(name, **{parameter: VALUES[short]}))
+        except ValueError as error:
+            others, more = None, {str(error)}
+        is_named = any(short in message for message in more - said)
+        if not is_named and others is not None and np.array_equal(others, scores):
+            silent.append(parameter)
+    assert silent == []
+
+
+LINEAR = (
+    "A fit of feature_part='linear', whose weights are fitted by convex optimization, replaces "
+)
+#: Rankers with a setting that nothing reads, and the one warning of their fits.
+UNUSED = {
+    "loss": (
+        TreeDirectRanker("linear", loss="hinge"),
+        LINEAR + "loss='hinge' by loss='logistic'. Write loss='logistic', or take trees, such as "
+        "feature_part='lightgbm'.",
+    ),
+    "listwise loss": (
+        TreeDirectRanker("linear", loss="listnet"),
+        "replaces loss='listnet' by loss=",
+    ),
+    "weight": (
+        TreeDirectRanker("linear", loss="logistic", weight="ndcg", k=3, smoothing=1.0),
+        LINEAR + "weight='ndcg', k=3, smoothing=1.0 by weight='query', k=None, smoothing=0.0. ",
+    ),
+    "pairs": (TreeDirectRanker("linear", pairs=Pairs(top=3)), " by pairs='all'. Write pairs='all'"),
+    "list of a linear model": (
+        TreeDirectRanker(["linear"], weight="map"),
+        "A fit of feature_part=['linear'], whose weights .* replaces weight='map' by weight='quer",
+    ),
+    "rank of a fixed weight": (
+        TreeDirectRanker("lightgbm", weight="query", k=3),
+        "A fit with weight='query', which ignores ranks, replaces k=3 by k=None. Write k=None.",
+    ),
+    "head of one output": (
+        TreeDirectRanker("lightgbm", head_alpha=1.0),
+        "head_alpha must be left out for feature_part='lightgbm', the weights of whose outputs the "
+        "ranker does not fit; got 1.0, which is not used.",
+    ),
+    "rows that are not drawn": (
+        TreeDirectRanker(LightGBMTrees(subsample=0.5)),
+        "subsample must be below 1 and subsample_freq above 0 .*; got subsample=0.5 and .*_freq=0",
+    ),
+    "decay": (TreeDirectRanker(MLP(decay_rate=0.1, n_epochs=1)), "decay_rate .* for decay=None"),
+    "momentum": (TreeDirectRanker(MLP(momentum=0.5, n_epochs=1)), "for optimizer='adam', which"),
+    "dropout": (ListNet(dropout=0.5, n_epochs=1), "dropout must be left out for hidden=()"),
+    "losses of an ensemble": (
+        TreeDirectRanker(
+            Ensemble(["linear", "lightgbm"], losses=["listmle", None], n_bags=0, n_refits=1)
+        ),
+        "losses must be None for parts whose weights .* linear models; got 'listmle', which 'logis",
+    ),
+}
+
+
+@pytest.mark.parametrize(("ranker", "rule"), UNUSED.values(), ids=UNUSED)
+def test_one_warning_names_the_setting_what_is_used_and_what_to_write(ranker, rule):
+    with pytest.warns(UserWarning, match=".*".join(map(re.escape, rule.split(".*")))) as caught:
+        ranker.set_params(random_state=0).fit(DATA.X, DATA.y, DATA.qid)
+    assert [warning.filename for warning in caught] == [__file__]
+
+
+class ByGap(TreeDirectRanker):
+    """A ranker whose author has set the weight."""
+
+    def __init__(self, feature_part="linear", *, weight="ndcg", random_state=0):
+        super().__init__(feature_part, weight=weight, random_state=random_state)
+
+
+@pytest.mark.parametrize(
+    "ranker",
+    [
+        TreeDirectRanker("linear"),
+        TreeDirectRanker("linear", loss="logistic", weight="query", smoothing=0.0, pairs=None),
+        TreeDirectRanker(
+            "linear", weight="label_gap", pairs="adjacent", gain="linear", threshold=2
+        ),
+        TreeDirectRanker(["linear", "lightgbm"], weight="map", loss="hinge", k=3),
+        TreeDirectRanker("lightgbm", weight="uniform", pairs="top_10", smoothing=0.5),
+        TreeDirectRanker("lightgbm", weight="map", k=3, smoothing=0.5),
+        TreeDirectRanker(LightGBMTrees(subsample=0.5, subsample_freq=1)),
+        ByGap(),
+    ],
+)
+def test_what_is_used_or_left_at_its_default_is_no_warning(ranker):
+    ranker.set_params(random_state=0).fit(DATA.X, DATA.y, DATA.qid)
