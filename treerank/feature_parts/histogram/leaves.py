@@ -104,8 +104,9 @@ def _add_leaves(first, last, spans, rows, values, scores):
     for leaf in range(len(spans)):
         begin, end = max(spans[leaf, 0], first), min(spans[leaf, 1], last)
         for k in range(scores.shape[1]):
-            for i in range(begin, end):
-                scores[rows[i], k] += values[leaf, k]
+            value = values[leaf, k]
+            for i in range(np.uint64(begin), np.uint64(end)):
+                scores[rows[i], k] += value
 
 
 @njit(error_model="numpy", nogil=True)

@@ -146,9 +146,9 @@ def _pack_rows(first, last, gradient, hessian, draws, layout, packed):
         seed, iteration, numbers = draws
         state = stream(seed, iteration)
     up_gradient = up_hessian = 0.5
-    for i in range(first, last):
+    for i in range(np.uint64(first), np.uint64(last)):
         if draws is not None:
-            scaled = uniform_of(state, numbers[i] if len(numbers) else i) * _HALVES
+            scaled = uniform_of(state, np.uint64(numbers[i]) if len(numbers) else i) * _HALVES
             upper_half = np.floor(scaled)
             up_gradient, up_hessian = (upper_half + 0.5) / _HALVES, scaled - upper_half
         g = np.floor(gradient[i] * (1 / layout.gradient_step) + up_gradient)
