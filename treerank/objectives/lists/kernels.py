@@ -40,7 +40,9 @@ def _over_queries(of_query):
 @register_jitable
 def _cross_entropy(a, b, scores, label_terms, gradient, hessian):
     target = label_terms[a:b]
-    total = target.sum()
+    total = 0.0
+    for amount in target:
+        total += amount
     if total == 0:
         return 0.0
     log_total = _log_sum_exp(scores)
@@ -158,8 +160,9 @@ def _smooth_ranks(scores, temperature):
 
 @register_jitable
 def _log_sum_exp(scores):
-    top = scores.max()
-    total = 0.0
+    top, total = -np.inf, 0.0  # a loop: numba takes as long for `max` as for all else here
+    for score in scores:
+        top = score if score > top else top
     for score in scores:
         total += math.exp(score - top)
     return top + math.log(total)

@@ -29,6 +29,7 @@ import numpy as np
 
 from treerank.numerics.compiling import kernel_for, register_jitable
 from treerank.numerics.threads import in_parts, in_turn
+from treerank.numerics.ties import extent
 from treerank.objectives.pairs import exact_pairs
 from treerank.objectives.pairs.label_order import Sums
 from treerank.objectives.pairs.losses import exponential, half_squared, hinge, squared_hinge
@@ -136,7 +137,8 @@ def _level_kernel(add, of_sums, adjacent):
             g[a:b] = 0
             h[a:b] = 0
             value[q] = 0
-            middle = (x[a:b].min() + x[a:b].max()) / 2 if b > a else 0.0
+            least, largest = extent(x, a, b)
+            middle = (least + largest) / 2 if b > a else 0.0
             for side in (1, -1):
                 sums = _sums_of_levels(add, x, middle, level, weight, upper, a, b, side)
                 _gather(sums, side, adjacent)
