@@ -313,13 +313,13 @@ def _go_down(reached, first, columns, column, threshold, child):
             moved |= reached[i] ^ node
 
 
-@register_jitable(error_model="numpy")
+@register_jitable(inline="always")
 def lowest_bit(mask: Any) -> Any:
     """Return the index of the lowest bit of a mask that is 1; meaningless for an empty mask."""
     return _BIT_INDEX[((mask & (~mask + _ONE)) * _DE_BRUIJN) >> _SHIFT]
 
 
-@register_jitable(error_model="numpy")
+@register_jitable(inline="always")
 def _fill_columns(X, begin, n, feature, missing_left, up_to, columns):
     """Fill ``columns``, of shape (n_columns, n), with the values that splits compare.
 
