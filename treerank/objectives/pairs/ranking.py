@@ -150,6 +150,7 @@ def chance_in_top(
         start = end
 
 
+@functools.cache
 def value_kernel(fill: Callable[..., Any], two_sided: bool, single: bool) -> Callable[..., Any]:
     """Return the kernel that fills in the ranks of queries sorted by score, but for the chances.
 
@@ -164,30 +165,6 @@ def value_kernel(fill: Callable[..., Any], two_sided: bool, single: bool) -> Cal
     single : bool
         Whether numbers are in single precision, so that sums may be reordered.
     """
-    for_ties = _value_kernel(fill, two_sided, single)
-    simple = _value_kernel(WITHOUT_TIES.get(fill, fill), two_sided, single)
-
-    def with_memory(
-        first: int,
-        last: int,
-        indptr: np.ndarray,
-        order: np.ndarray,
-        near: np.ndarray,
-        values: np.ndarray,
-        falling: np.ndarray,
-        *arguments: Any,
-    ) -> None:
-        ends = indptr[first : last + 1]
-        kernel = for_ties if for_ties is simple or some_query_has_ties(falling, ends) else simple
-        memory = np.empty((3, np.diff(ends).max(initial=0)))
-        kernel(first, last, indptr, order, near, values, falling, *arguments, memory)
-
-    return with_memory
-
-
-@functools.cache
-def _value_kernel(fill, two_sided, single):
-    """Return the kernel of :func:`value_kernel`, which takes its memory as the last argument."""
     options: dict[str, Any] = {
         "nogil": True,
         "error_model": "numpy",
@@ -206,7 +183,31 @@ def _value_kernel(fill, two_sided, single):
                 _number_blocks(a, b, order, falling, values)
             near[q] = _count_near(a, b, falling, reach)
 
-    return value_queries
+    without_ties = None if two_sided else WITHOUT_TIES.get(fill)
+
+    def with_memory(
+        first: int,
+        last: int,
+        indptr: np.ndarray,
+        order: np.ndarray,
+        near: np.ndarray,
+        values: np.ndarray,
+        falling: np.ndarray,
+        gain: np.ndarray,
+        discount: np.ndarray,
+        reach: int,
+    ) -> None:
+        ends = indptr[first : last + 1]
+        sizes = np.diff(ends)
+        if without_ties is not None and not some_query_has_ties(falling, ends):
+            np.minimum(sizes, reach, out=near[first:last], casting="same_kind")
+            without_ties(first, last, indptr, order, discount, values)
+            return
+        memory = np.empty((3, sizes.max(initial=0)))
+        ranks = order, near, values, falling
+        value_queries(first, last, indptr, *ranks, gain, discount, reach, memory)
+
+    return with_memory
 
 
 @functools.cache
