@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from worker_fits import HOST, in_collective, in_threads, network_of
 
+from treerank.distributed import collective
 from treerank.distributed.collective import (
     LostWorkerError,
     collective_of,
@@ -18,8 +19,10 @@ from treerank.distributed.collective import (
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_thread")]
 
 
+@pytest.mark.parametrize("segment", [5, 2**19])
 @pytest.mark.parametrize("size", [1, 2, 3])
-def test_all_workers_get_sums_maxima_and_the_arrays_of_each(size):
+def test_all_workers_get_sums_maxima_and_the_arrays_of_each(size, segment, monkeypatch):
+    monkeypatch.setattr(collective, "_SEGMENT", segment)
     rng = np.random.default_rng(0)
     numbers = rng.integers(-(2**60), 2**60, size=(size, 7, 3))
 

@@ -27,6 +27,8 @@ with naming_the_extra("treerank.distributed"):
 _PATIENCE = 86_400
 #: Seconds in which a tracker is ready. Who asks for its address before waits for 0.1 seconds.
 _TRACKER_STARTS = 0.005
+#: Bytes for each worker that are joined at a time: the next ones use the same memory, in the cache.
+_SEGMENT = 2**19
 
 
 class LostWorkerError(RuntimeError):
@@ -57,7 +59,7 @@ class Collective(Workers):
     def _joined(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the arrays of all workers as one, and the end of each.
 
-        Each worker adds its bytes to zeros: two sums take fewer steps than a broadcast from each.
+        Each worker adds its bytes to zeros: sums take fewer steps than a broadcast from each.
         """
         values = np.ascontiguousarray(values)
         data = values.reshape(-1).view(np.uint8)
@@ -65,10 +67,11 @@ class Collective(Workers):
         lengths[self.rank] = len(values)
         row_ends = np.cumsum(self.sum(lengths))
         ends = row_ends * (values.dtype.itemsize * math.prod(values.shape[1:]))
-        padded = np.zeros(ends[-1], dtype=np.uint8)
-        padded[ends[self.rank] - len(data) : ends[self.rank]] = data
-        joined = self.sum(padded).view(values.dtype)
-        return joined.reshape(row_ends[-1], *values.shape[1:]), row_ends
+        joined, size = np.zeros(ends[-1], dtype=np.uint8), self.world_size * _SEGMENT
+        joined[ends[self.rank] - len(data) : ends[self.rank]] = data
+        for start in range(0, len(joined), size):
+            joined[start : start + size] = self.sum(joined[start : start + size])
+        return joined.view(values.dtype).reshape(row_ends[-1], *values.shape[1:]), row_ends
 
     def max(self, values: np.ndarray) -> np.ndarray:
         """Return the elementwise maximum of the workers' arrays."""
