@@ -256,17 +256,17 @@ def test_a_forked_process_fits_and_measures_as_the_one_before(name):
 def test_a_thread_that_outlives_the_main_one_does_all_parts_itself():
     lines = [
         "import threading, numpy as np",
-        "from treerank.numerics.threads import in_parts",
+        "from treerank.numerics.threads import in_parts, in_threads",
         "def mark():",
         "    threading.main_thread().join()",
         "    x = np.zeros(4)",
         "    def kernel(first, last): x[first:last] += 1",
         "    in_parts(kernel, 4)",
-        "    print(x.sum())",
+        "    print(x.sum(), in_threads(2, pow, [2, 3], [5, 2]))",
         "threading.Thread(target=mark).start()",
     ]
     environment = os.environ | {"NUMBA_NUM_THREADS": "2"}
     done = subprocess.run(
         [sys.executable, "-c", "\n".join(lines)], env=environment, capture_output=True, text=True
     )
-    assert done.stdout == "4.0\n", done.stderr
+    assert done.stdout == "4.0 [32, 9]\n", done.stderr

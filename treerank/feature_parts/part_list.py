@@ -97,11 +97,6 @@ class PartList(BaseEstimator):
         return any(traits_of(make_feature_part(part)).takes_categories for part in self.parts)
 
     @property
-    def fits_convex(self) -> bool:
-        """Whether all parts minimize the convex form of the objective."""
-        return all(traits_of(make_feature_part(part)).fits_convex for part in self.parts)
-
-    @property
     def resumes(self) -> bool:
         """Whether some part goes on from a checkpoint."""
         return any(traits_of(make_feature_part(part)).resumes for part in self.parts)

@@ -29,7 +29,7 @@ from treerank.feature_parts.part_list import (
     weighed,
     weighed_components,
 )
-from treerank.feature_parts.registry import reads_sparse
+from treerank.feature_parts.registry import make_feature_part, reads_sparse
 from treerank.feature_parts.rows import as_rows
 from treerank.files.states import StateRule, array, count, size
 from treerank.objectives.base import Objective, as_objective
@@ -124,6 +124,11 @@ class Stages(PartList):
     random_state: Seed = None
 
     n_outputs_ = 1
+
+    @property
+    def fits_convex(self) -> bool:
+        """Whether all parts minimize the convex form of the objective."""
+        return all(traits_of(make_feature_part(part)).fits_convex for part in self.parts)
 
     @all_or_nothing
     def fit(self, X: Any, objective: Objective, *, validation: Validation | None = None) -> Self:

@@ -155,10 +155,13 @@ def in_threads(n_threads: int, function: Callable[..., Any], *columns: Iterable[
     """
     if n_threads == 1:
         return list(map(function, *columns))
-    submit = _pool(n_threads).submit
-    calls = [submit(function, *entries) for entries in zip(*columns, strict=True)]
+    submit, calls = _pool(n_threads).submit, list[Future[Any]]()
+    arguments = list(zip(*columns, strict=True))
+    with suppress(RuntimeError):  # pools take no calls once the main thread has ended
+        calls.extend(submit(function, *entries) for entries in arguments)
     try:
-        return [call.result() for call in calls]
+        left = [function(*entries) for entries in arguments[len(calls) :]]
+        return [*(call.result() for call in calls), *left]
     finally:  # after an error or an interrupt, calls that have not begun are cancelled
         for call in calls:
             call.cancel()

@@ -360,8 +360,10 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
         replaced = [name for name in names if settings[name] != used[name]]
         if not replaced:
             return
-        used["loss"] = "logistic"
         given = ", ".join(spelled(name, getattr(self, name)) for name in replaced)
+        used["loss"] = "logistic"
+        if isinstance(loss, ListwiseLoss):
+            replaced, used["weight"] = [*replaced, "weight"], loss.head_weight
         instead = ", ".join(f"{spelled(name)}={used[name]!r}" for name in replaced)
         if is_convex:
             reason = f"of {self._shown_part()}, whose weights are fitted by convex optimization,"

@@ -160,8 +160,9 @@ def _difference(subject: Subject) -> tuple[str, str]:
         measured = ~np.isnan(subject.gaps)
         n_units, units = len(np.unique(subject.clusters[measured])), "clusters of as many queries"
     needed = "" if interval is None else needed_text(interval, n_units, units)
-    advice = f" {needed.capitalize()} would be needed to show a difference of this size."
-    advice = advice if needed else ""
+    advice = ""
+    if needed:
+        advice = f" {needed.capitalize()} would be needed to show a difference of this size."
     return "none", f"No significant difference from the baseline: {amount}.{advice}"
 
 

@@ -256,7 +256,7 @@ def test_sums_of_packed_gradients_are_exact(seed, precision):
         np.testing.assert_array_equal(single / step, np.round(single / step))
 
 
-@pytest.mark.parametrize("largest", [0.0, 0.7, 1.0, 1 - 2.0**-26, 3e-39])
+@pytest.mark.parametrize("largest", [0.0, 0.7, 1.0, 1 - 2.0**-26, 3e-39, 2.0**127])
 @pytest.mark.parametrize("precision", ["float32", "int16"])
 def test_packed_derivatives_are_known_to_keep_all_their_bits(precision, largest):
     values = largest * np.append(RNG.uniform(-1, 1, size=999), 1.0)

@@ -112,8 +112,10 @@ def test_a_part_of_the_queries_is_sorted_alone():
 
 def test_one_compiled_kernel_fills_in_the_ranks_of_ndcg_for_all_losses():
     problem = make_objective([0, 1], weight="ndcg")
-    types = []
+    kernels, types = [], []
     for single in (False, True):
         _, _, calls = problem.ranking(np.zeros(2), 0, single=single)
+        kernels.append(calls[-1][0])
         types.append([numba.typeof(argument) for argument in calls[-1][1:]])
     assert types[0] == types[1]
+    assert kernels[0] is kernels[1]

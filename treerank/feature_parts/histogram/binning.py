@@ -340,7 +340,8 @@ def _stored_values(values):
 
     Column ``j`` begins at the entry ``starts[j]``, and its next ones follow after ``step``. With a
     step of 1, as in a CSC matrix, it ends before ``starts[j + 1]``. Otherwise it has all ``rows``.
-    Types are always the same, since each type compiles a kernel.
+    Types are always the same, since each type compiles a kernel; only arrays that must not be
+    written to have another.
     """
     if issparse(values):
         values = values.tocsc()

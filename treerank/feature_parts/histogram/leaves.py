@@ -69,8 +69,8 @@ def add_leaves(
 ) -> np.ndarray:
     """Add leaf values to the scores of the rows on which a tree was grown; return values by node.
 
-    ``rows`` are sorted by leaf, ``sums`` come from :func:`leaf_sums`, and ``scores`` are of shape
-    (n_rows, n_outputs).
+    ``rows`` are sorted by leaf, ``sums`` come from :func:`leaf_sums` or :func:`stored_sums`, and
+    ``scores`` are of shape (n_rows, n_outputs).
     """
     values = np.zeros((len(nodes), scores.shape[1]))
     if len(nodes) == 1:  # a constant changes no ranking, and would consist of rounding errors
@@ -103,6 +103,8 @@ def _sum_leaves(first, last, spans, rows, gradient, hessian, sums):
 def _add_leaves(first, last, spans, rows, values, scores):
     for leaf in range(len(spans)):
         begin, end = max(spans[leaf, 0], first), min(spans[leaf, 1], last)
+        if begin >= end:
+            continue
         for k in range(scores.shape[1]):
             value = values[leaf, k]
             for i in range(np.uint64(begin), np.uint64(end)):

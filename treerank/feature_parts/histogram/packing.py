@@ -65,7 +65,7 @@ def magnitudes(gradient: np.ndarray, hessian: np.ndarray) -> tuple[np.ndarray, n
     """
     sizes = [np.abs(values) for values in (gradient, hessian)]
     sums = np.array([len(gradient), *(size.sum(dtype=np.float64) for size in sizes)])
-    return sums, np.array([size.max(initial=0.0) for size in sizes])
+    return sums, np.array([size.max(initial=0.0) for size in sizes], dtype=np.float64)
 
 
 def layout_of(sums: np.ndarray, largest: np.ndarray, precision: str) -> Layout:

@@ -28,7 +28,8 @@ NODE = np.dtype([(n, np.int64) for n in _INTEGERS] + [(n, np.float64) for n in _
 #: The step that threads are in:
 #:
 #: - kind: see ``grower``.
-#: - n_nodes, n_most: number of nodes so far, and at most; the last split makes it ``n_most``.
+#: - n_nodes: number of nodes so far.
+#: - n_most: number of nodes after the last split, whose leaves need no histograms.
 #: - n_threads: number of threads.
 #: - adds_up: whether histograms are added up over workers before they are searched.
 #: - speculates: whether leaves are split before it is known that the tree needs it.

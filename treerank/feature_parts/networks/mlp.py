@@ -137,9 +137,10 @@ class MLP(NetworkPart):
         weight = weight / self._standardization.scale
         return weight[0] if len(weight) == 1 else weight
 
-    def _unread(self) -> dict[str, str]:
+    def unread(self) -> dict[str, str]:
+        """Return the settings that ``fit`` does not read, each with the setting that decides it."""
         of_hidden = {} if len(self.hidden) else {"activation": "hidden", "dropout": "hidden"}
-        return super()._unread() | of_hidden
+        return super().unread() | of_hidden
 
     def _make_network(self, n_features, n_outputs, X_sample, generator):
         layers: list[torch.nn.Module] = []

@@ -263,7 +263,7 @@ class NetworkPart(BaseEstimator):
         check_parameters(self)
         if self.decay in ("step", "exponential", "adaptive"):
             check_number("decay_rate", self.decay_rate, at_most=1)
-        for name, other in self._unread().items():
+        for name, other in self.unread().items():
             if is_given(self, name):
                 warn_user(
                     f"{name} must be left out for {other}={getattr(self, other)!r}, which does not "
@@ -277,7 +277,7 @@ class NetworkPart(BaseEstimator):
                 f"{objective.n_outputs}. Boosted trees take several."
             )
 
-    def _unread(self) -> dict[str, str]:
+    def unread(self) -> dict[str, str]:
         """Return the settings that ``fit`` does not read, each with the setting that decides it."""
         unread = {} if self.decay else {"decay_rate": "decay"}
         unread |= {"decay_epochs": "decay"} if self.decay in (None, "adaptive") else {}

@@ -70,7 +70,7 @@ class GrowthTask(NamedTuple):
     earlier : object or None
         The engine's model of an earlier fit.
     n_resumed : int
-        Number of iterations of this fit that are in ``earlier``, from a checkpoint.
+        Number of iterations of this fit that a checkpoint holds, including those without a split.
     validation_rows : Rows or None
         Documents for early stopping.
     progress : Progress

@@ -229,6 +229,7 @@ VALUES = {
     "mrr": _mrr_values,
     "err": _err_values,
 }
-#: A kernel over queries that fills in the same numbers if no query has equal scores, as noisy ones.
+#: A kernel over queries that fills in the same numbers if no query has equal scores, which is the
+#: rule with noise on the scores.
 #: It compiles in a fifth of the time.
 WITHOUT_TIES = {_ndcg_values: _ndcg_without_ties}

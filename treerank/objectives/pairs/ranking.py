@@ -36,12 +36,11 @@ class Ranks(NamedTuple):
         For each query, the number of documents at the beginning of its order whose rank is at most
         ``reach`` of :class:`RankRule`, or that tie with the last of these.
     values : ndarray of shape (n_rows, n_slots)
-        One array, as numba compiles much code to pass each. The rows from the third on may be left
-        out if all would be 0. The rows ``ABOVE``, ``WITHIN`` and
-        ``BELOW`` are explained in :mod:`treerank.objectives.pairs.position_values`. ``BLOCK`` is
-        the position in the order at which the document's block of equal scores begins. ``INSIDE``
-        is the probability that the document is in the top, ``INSIDE_TIE`` that at least one of two
-        documents of its block is.
+        One array, as numba compiles much code to pass each. The last rows may be left out if all
+        would be 0. The rows ``ABOVE``, ``WITHIN`` and ``BELOW`` are explained in
+        :mod:`treerank.objectives.pairs.position_values`. ``BLOCK`` is the position in the order at
+        which the document's block of equal scores begins. ``INSIDE`` is the probability that the
+        document is in the top, ``INSIDE_TIE`` that at least one of two documents of its block is.
     """
 
     order: np.ndarray
