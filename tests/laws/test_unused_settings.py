@@ -149,7 +149,6 @@ class ByGap(TreeDirectRanker):
         ),
         TreeDirectRanker(["linear", "lightgbm"], weight="map", loss="hinge", k=3),
         TreeDirectRanker(["linear"], weight="map"),  # by which the weights of parts are fitted
-        ListNet(optimizer="adam", n_epochs=1),
         TreeDirectRanker("lightgbm", weight="uniform", pairs="top_10", smoothing=0.5),
         TreeDirectRanker("lightgbm", weight="map", k=3, smoothing=0.5),
         TreeDirectRanker(LightGBMTrees(subsample=0.5, subsample_freq=1)),
