@@ -224,13 +224,13 @@ def test_every_worker_has_all_bins_though_it_finds_those_of_some_features(n_feat
     categorical = [0] if n_features == 11 else []
     alone = binning.find_bins(Rows(values), categorical=categorical)
     parts, n_counted = shards(QID, 3, np.random.default_rng(0)), []
-    count = binning._count_distinct
+    count = binning.count_distinct
 
     def counting(*arguments):
         n_counted.append(1)
         return count(*arguments)
 
-    monkeypatch.setattr(binning, "_count_distinct", counting)
+    monkeypatch.setattr(binning, "count_distinct", counting)
 
     def bins_of(workers):
         rows = parts[workers.rank]

@@ -30,6 +30,7 @@ from treerank.documents.stacked import StackedMatrix
 from treerank.feature_parts.trees.bin_sample import sample_of
 from treerank.files.scratch import scratch_array
 from treerank.numerics.compiling import njit
+from treerank.numerics.distinct import count_distinct
 from treerank.numerics.threads import in_parts, in_threads
 
 #: Largest number of bins of values: a byte has 256 values, and one is for missing values.
@@ -105,14 +106,11 @@ def find_bins(
     def bin_features(first: int) -> None:
         """Write bounds, and the number of bins, 0 if the feature is constant, of a few features."""
         for f in range(first, min(first + WIDTH, n_own)):
-            of_feature = stored[starts[f] : starts[f + 1]]
-            of_feature.sort()  # in place; NaN come last
-            values = of_feature.astype(np.float64, copy=False)
-            present = values[: np.searchsorted(values, np.nan)]
-            distinct, counts = _count_distinct(present, n_rows - len(values))
+            values = stored[starts[f] : starts[f + 1]]
+            distinct, counts = _with_zeros(*count_distinct(values), n_rows - len(values))
             write = _write_codes if is_category[first_feature + f] else _write_bounds
             n = max(1, write(distinct, counts, most, own_bounds[f]))
-            own_n_values[f] = n if n > 1 or len(present) < len(values) else 0
+            own_n_values[f] = n if n > 1 or counts.sum() < n_rows else 0
 
     in_threads(nb.get_num_threads(), bin_features, range(0, n_own, WIDTH))
     bounds, n_values = rows.of_all(own_bounds), rows.of_all(own_n_values)
@@ -126,11 +124,11 @@ def find_bins(
 def _by_feature(sample, first_feature, last_feature):
     """Return ``(values, starts)`` of the features from the first to the last, not included.
 
-    The ``f``-th of them has the values ``starts[f]`` to ``starts[f + 1]``, which are copies. Zeros
-    of a sparse matrix are left out.
+    The ``f``-th of them has the values ``starts[f]`` to ``starts[f + 1]``. Zeros of a sparse matrix
+    are left out.
     """
     if sample.is_sparse:
-        columns = sample.array().tocsc(copy=True)
+        columns = sample.array().tocsc()
         return columns.data, columns.indptr[first_feature : last_feature + 1]
     n_rows, n_features = len(sample), last_feature - first_feature
     dtype = sample.values.dtype if sample.values.dtype != object else float  # NaN would not sort
@@ -190,10 +188,8 @@ def _order_of(is_zero):
     return np.concatenate([blocks[i] for i in np.argsort(positions, kind="stable")] or [others])
 
 
-def _count_distinct(values, n_zeros):
-    """Return ``(distinct, counts)`` of ascending values and ``n_zeros`` further zeros."""
-    starts = np.flatnonzero(np.append(values[:1] == values[:1], values[1:] != values[:-1]))
-    distinct, counts = values[starts], np.diff(starts, append=len(values))
+def _with_zeros(distinct, counts, n_zeros):
+    """Return the distinct values and their counts with ``n_zeros`` further zeros."""
     if n_zeros == 0:
         return distinct, counts
     at = np.searchsorted(distinct, 0.0)

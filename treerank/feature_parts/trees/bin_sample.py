@@ -10,6 +10,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from treerank.documents.rows import Rows
+from treerank.numerics.distinct import count_distinct
 from treerank.numerics.random_keys import uniforms
 from treerank.numerics.threads import in_threads
 
@@ -68,9 +69,7 @@ def quantile_rows(sample: Rows, n_bins: int, *, n_threads: int = 1) -> np.ndarra
     def fill(start: int) -> None:
         block = values[:, start : start + _COLUMNS]
         for column, numbers in enumerate(_columns(block), start):
-            numbers.sort()  # NaN come last
-            n_present = len(numbers) - np.count_nonzero(np.isnan(numbers))
-            of_column = _quantiles(numbers[:n_present], n_bins)
+            of_column = _quantiles(*count_distinct(numbers), n_bins)
             quantiles[: len(of_column), column] = of_column
 
     in_threads(n_threads, fill, range(0, values.shape[1], _COLUMNS))
@@ -78,18 +77,18 @@ def quantile_rows(sample: Rows, n_bins: int, *, n_threads: int = 1) -> np.ndarra
 
 
 def _columns(values):
-    """Return the columns of a matrix as arrays, copied; of a sparse one, the stored values."""
+    """Return the columns of a matrix as arrays; of a sparse one, the stored values."""
     if issparse(values):
-        return np.split(values.data.copy(), values.indptr[1:-1])
+        return np.split(values.data, values.indptr[1:-1])
     return np.array(values.T, order="C")
 
 
-def _quantiles(values, n_bins):
-    """Return at most ``n_bins + 1`` distinct quantiles of sorted values, or all distinct values."""
-    distinct = values[np.append(True, values[1:] != values[:-1])] if len(values) else values
+def _quantiles(distinct, counts, n_bins):
+    """Return at most ``n_bins + 1`` quantiles of counted values; all of them if there are less."""
     if len(distinct) <= n_bins + 1:
         return distinct
-    first = np.searchsorted(values, values[0], "right")
-    last = np.searchsorted(values, values[-1], "left")
+    ends = np.cumsum(counts)
+    first, last = ends[0], ends[-2]
     ranks = first + np.arange(1, n_bins) * (last - first) // n_bins
-    return np.unique(np.concatenate([values[:1], values[ranks], values[-1:]]))
+    at = np.searchsorted(ends, ranks, "right")
+    return distinct[np.unique(np.concatenate([[0], at, [len(distinct) - 1]]))]
