@@ -5,6 +5,7 @@ whole queries. Then each worker runs one task, see :mod:`treerank.distributed.sh
 """
 
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, wait
 from contextlib import suppress
@@ -133,30 +134,36 @@ class _Fit:
         client.subscribe_topic(self.key, lambda event: listener(*event[1]))
 
     def shuffled(self, frames: dict[str, Any], query: str) -> dict[str, list[Any]]:
-        """Return the partitions of each frame by its name, some for each worker.
+        """Return the partitions of each frame by its name, some for each worker, as futures.
 
-        No query is in two of them. ``query`` is the column of query ids.
+        No query is in two of them. ``query`` is the column of query ids. Dask drops the data frame
+        of each partition as soon as it is held: nothing else refers to it.
         """
+        from dask.delayed import delayed
+
         n, parts = len(self.workers), {}
         for name, frame in frames.items():
             n_of_worker = min(_MOST_PARTITIONS, max(1, frame.npartitions // n))
             shuffled = frame.shuffle(on=query, npartitions=n * n_of_worker, shuffle_method="p2p")
-            parts[name] = self.client.compute(list(shuffled.to_delayed()), workers=[*self.workers])
+            held = [delayed(_held, pure=False)(part) for part in shuffled.to_delayed()]
+            parts[name] = self.client.compute(held, workers=[*self.workers])
             self.futures.extend(parts[name])
         self._wait(self.futures)
         return parts
 
     def outcomes(self, task: Task, parts: dict[str, list[Any]]) -> list[Outcome]:
         """Run the task on each worker that holds partitions; return their outcomes by rank."""
-        partitions = self._held(parts)
-        holders = [*partitions["frames"]]
+        dealt = {"frames": self._dealt(parts["frame"], self.workers)}
+        holders = [worker for worker, own in dealt["frames"].items() if own]
+        if "eval_frame" in parts:
+            dealt["eval_frames"] = self._dealt(parts["eval_frame"], holders)
         host = urlsplit(holders[0]).hostname or "127.0.0.1"
         start = partial(start_tracker, len(holders), host)
         self.network = self.client.run(start, workers=holders[:1])[holders[0]]
         self.first = holders[0]
         futures = []
         for rank, holder in enumerate(holders):
-            of_rank = {name: dealt[holder] for name, dealt in partitions.items()}
+            of_rank = {argument: of_workers[holder] for argument, of_workers in dealt.items()}
             placement: dict[str, Any] = {"workers": [holder], "pure": False, "retries": 0}
             futures.append(
                 self.client.submit(
@@ -187,26 +194,6 @@ class _Fit:
             worker = holders[0] if holders else min(dealt, key=lambda worker: len(dealt[worker]))
             dealt[worker].append(future)
         return dealt
-
-    def _held(self, parts: dict[str, list[Any]]) -> dict[str, dict[str, Any]]:
-        """Return the partitions of each worker, by their argument of :func:`_fit_here`.
-
-        They are a future of what :func:`_held` returns. ``parts`` is emptied: Dask keeps the lists
-        alone.
-        """
-        dealt = {"frames": self._dealt(parts["frame"], self.workers)}
-        dealt["frames"] = {worker: own for worker, own in dealt["frames"].items() if own}
-        if "eval_frame" in parts:
-            dealt["eval_frames"] = self._dealt(parts["eval_frame"], [*dealt["frames"]])
-        submit = partial(self.client.submit, _held, pure=False)
-        partitions = {
-            argument: {worker: submit(own, workers=[worker]) for worker, own in of_workers.items()}
-            for argument, of_workers in dealt.items()
-        }
-        # Dask drops what has been shuffled as soon as it is held: nothing else refers to it.
-        self.futures = [future for own in partitions.values() for future in own.values()]
-        parts.clear()
-        return partitions
 
     def _wait(
         self, futures: Sequence[Any], has_failed: Callable[[Any], bool] = lambda future: False
@@ -280,9 +267,9 @@ def _cause_of(error: Exception) -> Exception:
     return error
 
 
-def _held(frames: list[Any]) -> list[Partition]:
-    """Return each frame in a list, from which a fit can take it: Dask keeps the lists alone."""
-    return [[frame] for frame in frames]
+def _held(frame: Any) -> Partition:
+    """Return a partition, from which a fit can take its frame: Dask keeps the partition alone."""
+    return deque([frame])
 
 
 def _fit_here(

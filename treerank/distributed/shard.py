@@ -9,6 +9,7 @@ import json
 import tempfile
 import traceback
 import warnings
+from collections import deque
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -44,9 +45,10 @@ from treerank.rankers.model_file import read_model, save
 from treerank.rankers.ranker import fit_training_set
 from treerank.rankers.scoring import metric_of
 
-#: A data frame in a list, from which it is taken as it is read: what an engine holds for a task is
-#: the list, so the memory of the frame is free.
-Partition = list[Any]
+#: A data frame in a deque, from which it is taken as it is read: what an engine holds for a task is
+#: the deque, so the memory of the frame is free. Of a list, Dask would add up the bytes of all
+#: columns, which takes 1.5 milliseconds for 136 of them.
+Partition = deque[Any]
 
 
 @dataclass(frozen=True)

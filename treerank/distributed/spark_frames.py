@@ -7,6 +7,7 @@ the driver needs no port, and each attempt has a meeting point of its own.
 
 import json
 import re
+from collections import deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, wait
 from functools import partial
@@ -198,7 +199,8 @@ def _fit_here(
     try:
         table, held_out = _tables(task, rows, has_eval_set)
         rows.clear()
-        frames, eval_frames = [[table]], None if held_out is None else [[held_out]]
+        frames = [deque([table])]
+        eval_frames = None if held_out is None else [deque([held_out])]
         del table, held_out
         n_threads = max(1, context.cpus())
         outcome = fit_shard(
