@@ -92,7 +92,7 @@ def test_copies_keep_parameters_and_the_text_shows_those_that_were_changed(cls):
 
 
 #: No parameter may be one of these.
-BAD = [b"x", 1 + 2j, object(), np.nan, np.zeros((2, 2)), [[[]]], int]
+BAD = [b"x", 1 + 2j, object(), np.nan, np.zeros((2, 2)), [[[]]], [[-1], [0, 0]], int]
 X = np.random.default_rng(0).normal(size=(12, 2))
 Y, QID = np.arange(12) % 3, np.repeat([0, 1, 2], 4)
 RULES = [(name, parameter) for name in RANKERS for parameter in signature_of(ranker_class(name))]

@@ -175,7 +175,7 @@ def is_given(owner: Any, name: str) -> bool:
     (False, True, False)
     """
     parameter = inspect.signature(type(owner)).parameters.get(name)
-    return parameter is not None and bool(np.any(getattr(owner, name) != parameter.default))
+    return parameter is not None and not np.array_equal(getattr(owner, name), parameter.default)
 
 
 def check_arguments(function: Callable[P, T]) -> Callable[P, T]:

@@ -12,7 +12,7 @@ import pytest
 from small_rankers import DATA, NAMES, made
 
 from treerank import LightGBMTrees, TreeDirectRanker
-from treerank.baselines import ListNet
+from treerank.baselines import ListNet, RankNet, RankNetStar
 from treerank.feature_parts import MLP, Ensemble
 from treerank.objectives import Pairs
 
@@ -149,6 +149,9 @@ class ByGap(TreeDirectRanker):
         ),
         TreeDirectRanker(["linear", "lightgbm"], weight="map", loss="hinge", k=3),
         TreeDirectRanker(["linear"], weight="map"),  # by which the weights of parts are fitted
+        ListNet(optimizer="adam", n_epochs=1),
+        RankNet(optimizer="adamw", n_epochs=1),
+        RankNetStar((4, 2), decay=None, n_epochs=1),
         TreeDirectRanker("lightgbm", weight="uniform", pairs="top_10", smoothing=0.5),
         TreeDirectRanker("lightgbm", weight="map", k=3, smoothing=0.5),
         TreeDirectRanker(LightGBMTrees(subsample=0.5, subsample_freq=1)),

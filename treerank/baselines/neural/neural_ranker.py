@@ -11,7 +11,7 @@ from typing import Any
 
 from treerank.feature_parts.registry import feature_part_class
 from treerank.metrics.registry import AnyMetric
-from treerank.parameters import Auto, Count, Seed
+from treerank.parameters import Auto, Count, Seed, is_given
 from treerank.rankers.direct_ranker import DirectRanker
 
 
@@ -102,6 +102,8 @@ class NeuralRanker(DirectRanker):
     def feature_part(self) -> Any:
         """The network that these parameters describe, unfitted."""
         part = feature_part_class("mlp")()
-        settings = self.get_params(deep=False)
-        shared = {n: settings[n] for n in part.get_params(deep=False) if n in settings}
-        return part.set_params(**shared)
+        settings, defaults = self.get_params(deep=False), part.get_params(deep=False)
+        part.set_params(**{name: settings[name] for name in defaults if name in settings})
+        # The network would warn of a default of this class that it does not read.
+        ignored = [name for name in part.unread() if name in settings and not is_given(self, name)]
+        return part.set_params(**{name: defaults[name] for name in ignored})

@@ -139,7 +139,8 @@ class MLP(NetworkPart):
 
     def unread(self) -> dict[str, str]:
         """Return the settings that ``fit`` does not read, each with the setting that decides it."""
-        of_hidden = {} if len(self.hidden) else {"activation": "hidden", "dropout": "hidden"}
+        is_linear = np.iterable(self.hidden) and not any(True for _ in self.hidden)
+        of_hidden = {"activation": "hidden", "dropout": "hidden"} if is_linear else {}
         return super().unread() | of_hidden
 
     def _make_network(self, n_features, n_outputs, X_sample, generator):

@@ -278,10 +278,13 @@ class NetworkPart(BaseEstimator):
             )
 
     def unread(self) -> dict[str, str]:
-        """Return the settings that ``fit`` does not read, each with the setting that decides it."""
-        unread = {} if self.decay else {"decay_rate": "decay"}
-        unread |= {"decay_epochs": "decay"} if self.decay in (None, "adaptive") else {}
-        return unread | ({} if self.optimizer == "sgd" else {"momentum": "optimizer"})
+        """Return the settings that ``fit`` does not read, each with the setting that decides it.
+
+        Settings may have any value, as before they are checked.
+        """
+        unread = {} if isinstance(self.decay, str) else {"decay_rate": "decay"}
+        unread |= {"decay_epochs": "decay"} if str(self.decay) in ("None", "adaptive") else {}
+        return unread | ({} if str(self.optimizer) == "sgd" else {"momentum": "optimizer"})
 
     def _build(self, sample: torch.Tensor | None, seed: int) -> None:
         generator = torch.Generator().manual_seed(seed)
