@@ -152,6 +152,7 @@ class ByGap(TreeDirectRanker):
         ListNet(optimizer="adam", n_epochs=1),
         RankNet(optimizer="adamw", n_epochs=1),
         RankNetStar((4, 2), decay=None, n_epochs=1),
+        RankNetStar((4,), activation="relu", n_epochs=1),  # of the outputs
         TreeDirectRanker("lightgbm", weight="uniform", pairs="top_10", smoothing=0.5),
         TreeDirectRanker("lightgbm", weight="map", k=3, smoothing=0.5),
         TreeDirectRanker(LightGBMTrees(subsample=0.5, subsample_freq=1)),

@@ -165,7 +165,9 @@ class RankNetStar(NeuralRanker):
     def feature_part(self) -> Any:
         """The network that these parameters describe, unfitted."""
         shape = {"hidden": tuple(self.hidden[:-1]), "n_outputs": self.hidden[-1]}
-        return super().feature_part.set_params(**shape, output_activation=self.activation)
+        part = super().feature_part.set_params(**shape, output_activation=self.activation)
+        # Without hidden layers, only the outputs have an activation.
+        return part if part.hidden else part.set_params(activation=type(part).activation)
 
     def _make_objective(self, data, seed):
         return super()._make_objective(_merged(data) if self.across_queries else data, seed)
