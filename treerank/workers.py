@@ -10,7 +10,7 @@ import numpy as np
 
 
 class Workers:
-    """The only worker of a fit; the base class of one of several, which replaces all methods.
+    """The only worker of a fit; the base class of one of several, which replaces most methods.
 
     Every worker calls the same methods in the same order, with arrays of the same dtype
     and shape (but for the length, where a method says so), even if a worker has no rows.
@@ -48,6 +48,16 @@ class Workers:
         The order of the terms is not defined: floats must have sums that are exact in any order.
         """
         return values
+
+    def sum_and_max(self, terms: np.ndarray, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return what :meth:`sum` returns for ``terms`` and :meth:`max` for ``sizes``, of floats.
+
+        One message has both: the sizes of each worker are added to zeros of the others.
+        """
+        of_workers = np.zeros((self.world_size, len(sizes)))
+        of_workers[self.rank] = sizes
+        joined = self.sum(np.append(terms, of_workers))
+        return joined[: len(terms)], joined[len(terms) :].reshape(of_workers.shape).max(axis=0)
 
 
 #: The worker of a fit on one machine.

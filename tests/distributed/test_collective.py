@@ -69,6 +69,21 @@ def test_the_error_of_one_worker_ends_the_others_at_once():
     assert "Every worker must live until the fit is done" in str(ended[0])
 
 
+def test_one_message_has_sums_and_maxima():
+    terms, sizes = (
+        np.array([1.0, -2.0]),
+        np.array([[-1.0, 5.0, 0.5], [-3.0, 2.0, np.inf], [-2.0, 7.0, 0.0]]),
+    )
+
+    def work(workers):
+        messages, add = [], workers.sum
+        workers.sum = lambda values: messages.append(values) or add(values)
+        sums, largest = workers.sum_and_max(terms * (workers.rank + 1), sizes[workers.rank])
+        return sums.tolist(), largest.tolist(), len(messages)
+
+    assert in_collective(3, work) == [([6.0, -12.0], [-1.0, 7.0, np.inf], 1)] * 3
+
+
 def test_a_worker_that_is_late_is_waited_for():
     def work(workers):
         if workers.rank == 1:

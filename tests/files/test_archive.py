@@ -53,6 +53,13 @@ def test_values_come_back_with_their_types(folder, content):
     assert repr(read_archive(path)) == repr(content)
 
 
+def test_values_that_are_not_compressed_come_back_from_a_larger_file(folder, whole):
+    path, content = folder / "stored.treerank", read_archive(whole)
+    write_archive(path, content, compress=False)
+    assert repr(read_archive(path)) == repr(content)
+    assert path.stat().st_size > whole.stat().st_size
+
+
 @pytest.mark.parametrize(
     "array",
     [

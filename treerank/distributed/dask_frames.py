@@ -22,7 +22,7 @@ from treerank.distributed.shard import Outcome, Partition, Task, fit_shard
 from treerank.progress import Note, current_listener
 
 #: Seconds between two looks at the tasks, and between two looks at the workers.
-_PULSE, _LOOK = 0.05, 1
+_PULSE, _LOOK = 0.25, 1
 #: Seconds in which the scheduler answers, and in which workers tell the cause of an error.
 _ANSWER, _PATIENCE = 5, 5
 #: Seconds for workers to leave each other after a fit.

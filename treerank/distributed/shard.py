@@ -37,12 +37,14 @@ from treerank.documents.rows import Rows
 from treerank.documents.stacked import StackedMatrix
 from treerank.documents.training_set import training_set
 from treerank.feature_parts.registry import make_feature_part
+from treerank.files.archive import write_archive
 from treerank.files.checkpoint import Checkpoint, using
 from treerank.numerics.threads import kernel_threads, threads_of
 from treerank.progress import Listener, listening
 from treerank.rankers.early_stopping import with_metrics
-from treerank.rankers.model_file import read_model, save
+from treerank.rankers.model_file import read_model
 from treerank.rankers.ranker import fit_training_set
+from treerank.rankers.saved_values import saved
 from treerank.rankers.scoring import metric_of
 
 #: A data frame in a deque, from which it is taken as it is read: what an engine holds for a task is
@@ -327,10 +329,10 @@ def _check_path(workers: Collective, checkpoint: Checkpoint | None) -> None:
 
 
 def _bytes_of(ranker: Any) -> bytes:
-    """Return the model file of a ranker."""
+    """Return the model file of a ranker, not compressed: it is read at once."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "fitted.treerank"
-        save(ranker, path)
+        write_archive(path, saved(ranker), compress=False)
         return path.read_bytes()
 
 

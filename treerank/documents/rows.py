@@ -102,6 +102,12 @@ class Rows:
         """Return the largest of the values of all workers, entry by entry."""
         return self.workers.max(values)
 
+    def total_and_largest(
+        self, values: np.ndarray, sizes: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return what :meth:`total` returns for ``values``, and :meth:`largest` for ``sizes``."""
+        return self.workers.sum_and_max(values, sizes)
+
     def any(self, flag: bool) -> bool:
         """Return whether the flag of any worker is true."""
         return bool(self.largest(np.array([flag], dtype=np.int64))[0])

@@ -39,11 +39,12 @@ _MOST_VALUES, _FILE_PER_VALUE = 2**20, 8
 _MOST_HEADER = 1000
 
 
-def write_archive(path: str | Path, content: dict[str, Any]) -> None:
+def write_archive(path: str | Path, content: dict[str, Any], *, compress: bool = True) -> None:
     """Write nested dicts and lists of JSON values, tuples, bytes and arrays to a file.
 
     Of any other object, such as a function, only the name is stored. The file is replaced in one
-    step once the new one is whole, so that a killed process leaves the old file or none.
+    step once the new one is whole, so that a killed process leaves the old file or none. Without
+    ``compress`` it is larger, and written sooner.
 
     Examples
     --------
@@ -60,7 +61,7 @@ def write_archive(path: str | Path, content: dict[str, Any]) -> None:
         "content": _pack(content, files),
     }
     text = json.dumps(manifest).encode("ascii")
-    data = _zipped({_MANIFEST: text, **files})
+    data = _zipped({_MANIFEST: text, **files}, compress)
     _check_n_values(text, len(data))
     with replaced_file(path) as file:
         file.write(data)
@@ -179,12 +180,14 @@ def _check_n_values(text, file_size):
         raise ValueError(f"A model must hold at most {most} values beside arrays; got {n_values}.")
 
 
-def _zipped(files):
+def _zipped(files, compress):
     """Return a zip file of ``files``, names to bytes, as bytes.
 
-    It is compressed unless it would shrink so much that the reader would refuse its size.
+    With ``compress``, it is compressed unless it would shrink so much that the reader would refuse
+    its size.
     """
-    for method in (zipfile.ZIP_DEFLATED, zipfile.ZIP_STORED):
+    methods = [zipfile.ZIP_DEFLATED] * compress + [zipfile.ZIP_STORED]
+    for method in methods:
         buffer = io.BytesIO()
         with zipfile.ZipFile(buffer, "w") as archive:
             for name, data in files.items():

@@ -99,8 +99,7 @@ def _grow_tree(part, task, data, rules, sampler, scores):
     leave_memory(data.binned)  # the bins are large, and the objective needs memory, too
     gradient, hessian = (d.reshape(scores.shape) for d in task.derivatives(scores))
     g, h = sampling.project(gradient, hessian, key)
-    sums, largest = magnitudes(g, h)
-    sums, largest = all_rows.total(sums), all_rows.largest(largest)
+    sums, largest = all_rows.total_and_largest(*magnitudes(g, h))
     layout = layout_of(sums, largest, part.precision)
     packed = pack(g, h, layout, sampling.key_for(sampling.ROUNDING, key), all_rows.global_indices)
     del g, h  # memory is scarcest while a tree grows
