@@ -9,12 +9,16 @@ import warnings
 
 import numpy as np
 import pytest
-from small_rankers import DATA, NAMES, made
+from small_rankers import DATA, NAMES, SMALL_TREES, made
 
 from treerank import LightGBMTrees, TreeDirectRanker
 from treerank.baselines import ListNet, RankNet, RankNetStar
 from treerank.feature_parts import MLP, Ensemble
+from treerank.feature_parts.base import traits_of
+from treerank.feature_parts.registry import FEATURE_PARTS, make_feature_part
 from treerank.objectives import Pairs
+from treerank.objectives.factory import LOSSES
+from treerank.objectives.pairs.losses import PAIR_LOSSES
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_thread")]
 
@@ -120,7 +124,7 @@ UNUSED = {
         TreeDirectRanker(
             Ensemble(["linear", "lightgbm"], losses=["listmle", None], n_bags=0, n_refits=1)
         ),
-        "losses must be None for parts whose weights .* linear models; got 'listmle', which 'logis",
+        "losses are not used for parts whose weights .* linear models; got 'listmle', which 'logis",
     ),
 }
 
@@ -130,6 +134,28 @@ def test_one_warning_names_the_setting_what_is_used_and_what_to_write(ranker, ru
     with pytest.warns(UserWarning, match=".*".join(map(re.escape, rule.split(".*")))) as caught:
         ranker.set_params(random_state=0).fit(DATA.X, DATA.y, DATA.qid)
     assert [warning.filename for warning in caught] == [__file__]
+
+
+CONVEX = [name for name in FEATURE_PARTS if traits_of(make_feature_part(name)).fits_convex]
+LISTWISE = sorted(set(LOSSES) - set(PAIR_LOSSES))
+
+
+@pytest.mark.parametrize("n_bags", [0, 2])
+@pytest.mark.parametrize(
+    "settings", [{}, {"weight": "uniform"}, {"sigma": 2.0}, {"loss": "listnet"}]
+)
+@pytest.mark.parametrize("loss", LISTWISE)
+@pytest.mark.parametrize("name", CONVEX)
+def test_none_is_advised_for_a_replaced_loss_where_the_model_stays_the_same(
+    name, loss, settings, n_bags
+):
+    part = Ensemble([name, SMALL_TREES], losses=[loss, None], n_bags=n_bags, n_refits=1)
+    ranker = TreeDirectRanker(part, random_state=0, **settings)
+    scores, said = answers(ranker)
+    others, silence = answers(ranker.set_params(feature_part__losses=None))
+    (message,) = said
+    assert silence == set()
+    assert np.allclose(scores, others, rtol=1e-9) == message.endswith(" None for these parts.")
 
 
 class ByGap(TreeDirectRanker):

@@ -306,17 +306,23 @@ class Ensemble(PartList):
                 f"losses={quote(self.losses)} are not used: {objective.name} is an objective of "
                 "your own, without a method with_loss(loss), so all parts are fitted to it."
             )
-        replaced = [
-            quote(loss)
+        replaced = {
+            quote(loss): chosen.convex_or_itself()
             for part, loss, chosen in zip(self.parts, losses, objectives, strict=True)
             if loss is not None and traits_of(make_feature_part(part)).fits_convex
             if chosen is not None and chosen.convex() is not None
-        ]
+        }
         if replaced:
+            of_ranker = objective.convex_or_itself()
+            # Without bags, the parts without a loss of their own decide the scale of the scores.
+            is_same = self._number_of_bags(objective) > 0 and all(
+                _have_same_slopes(convex, of_ranker) for convex in replaced.values()
+            )
+            none = "fits these parts to the loss of the ranker, which may give another model"
             warn_user(
-                "losses must be None for parts whose weights are fitted by convex optimization, "
+                "losses are not used for parts whose weights are fitted by convex optimization, "
                 f"such as linear models; got {', '.join(replaced)}, which 'logistic' replaces. "
-                "Write None for these parts."
+                + ("Write None for these parts." if is_same else f"None {none}.")
             )
         return [objective if chosen is None else chosen for chosen in objectives]
 
@@ -394,6 +400,12 @@ class _Clock:
     def has_time(self) -> bool:
         """Return whether a fit as long as the longest one would end in time."""
         return self.seconds() + self.longest <= self.limit
+
+
+def _have_same_slopes(first, second):
+    """Return whether two objectives over the same documents have the same derivatives."""
+    scores = np.linspace(0, 1, first.groups.n_documents)
+    return np.array_equal(first.derivatives(scores), second.derivatives(scores))
 
 
 def _columns(parts, X):
