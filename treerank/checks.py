@@ -298,7 +298,8 @@ def check_column(
         allowed = np.isfinite(column) | (unjudged & some_unjudged)
         refuse_where(~allowed, column, f"{name} must be finite", advice)
     refuse_rounded(name, values, column)
-    return column
+    # For an array that must not be written, numba would compile kernels again.
+    return column if column.flags.writeable else column.copy()
 
 
 def refuse_rounded(name: str, values: Any, column: np.ndarray) -> None:

@@ -21,7 +21,7 @@ from treerank.feature_parts.histogram import grower, tree
 from treerank.metrics.ranked import totals_kernel
 from treerank.metrics.registry import METRICS
 from treerank.numerics import compiling, kernel_folder
-from treerank.numerics.compiling import kernel_for, njit
+from treerank.numerics.compiling import for_kernel, kernel_for, njit
 from treerank.numerics.random_keys import uniforms_of_many
 from treerank.objectives.pairs.exact_pairs import exact_kernel
 from treerank.objectives.pairs.losses import PAIR_LOSSES
@@ -412,3 +412,22 @@ def test_numba_has_the_part_that_is_replaced_unless_switched_off_or_untested(pla
         monkeypatch.setattr(compiling, "TESTED_VERSIONS", ((0, 0), (0, 0)))
     is_replaced = "save_overload" in vars(njit(kernel_folder._name_of)._cache)
     assert is_replaced == (plain == "not at all")
+
+
+def test_a_kernel_gets_the_memory_of_an_array_that_must_not_be_written():
+    numbers = np.arange(12.0).reshape(3, 4)
+    assert for_kernel(numbers) is numbers
+    for kept in (numbers, numbers.T, numbers[:, ::2], numbers[:0]):
+        locked = kept[:]
+        locked.flags.writeable = False
+        given = for_kernel(locked)
+        assert numba.typeof(given) == numba.typeof(kept)
+        assert given.ctypes.data == kept.ctypes.data
+        assert np.array_equal(given, kept)
+        assert not locked.flags.writeable
+    locked = np.arange(10**6)
+    locked.flags.writeable = False
+    given = for_kernel(locked)
+    del locked
+    gc.collect()
+    assert given.base.array[-1] == given[-1] == 10**6 - 1

@@ -9,7 +9,7 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from treerank.numerics.compiling import njit
+from treerank.numerics.compiling import for_kernel, njit
 from treerank.numerics.threads import in_parts
 
 MAX_THRESHOLDS = 254
@@ -46,7 +46,7 @@ class BinnedFeatures(NamedTuple):
             cuts = quantile_thresholds(X[sample, j].astype(np.float64), n_thresholds)
             thresholds[j, : len(cuts)] = cuts
         codes = np.empty((X.shape[1], len(rows)), np.uint8)
-        in_parts(_bin, X.shape[1], X, rows, thresholds, codes)
+        in_parts(_bin, X.shape[1], for_kernel(X), rows, thresholds, codes)
         return cls(codes, thresholds)
 
 

@@ -16,7 +16,7 @@ from treerank.documents.batched import BatchedMatrix
 from treerank.documents.queries import QueryGroups
 from treerank.documents.stacked import StackedMatrix
 from treerank.numerics.bits import bits_of
-from treerank.numerics.compiling import njit, register_jitable
+from treerank.numerics.compiling import for_kernel, njit, register_jitable
 from treerank.numerics.threads import in_parts
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
@@ -103,7 +103,7 @@ def _add(kernel, *arguments):
     The last argument, an array with an entry for each row, is changed in place.
     """
     n_blocks = -(-len(arguments[-1]) // _BLOCK)
-    in_parts(kernel, np.arange(n_blocks + 1), *arguments)
+    in_parts(kernel, np.arange(n_blocks + 1), *map(for_kernel, arguments))
 
 
 def _matrix_hashes(X):

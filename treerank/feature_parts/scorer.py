@@ -20,6 +20,7 @@ from treerank.feature_parts.components import Components
 from treerank.feature_parts.linear_component import add_linear
 from treerank.forests.forest import Forest
 from treerank.forests.scoring import check_width, scoring_arguments, scoring_buffers, write_scores
+from treerank.numerics.compiling import for_kernel
 
 
 class _Buffers(local):
@@ -93,7 +94,7 @@ class Scorer:
                 if as_frame(X) is not None:
                     X = self.columns.numbers(fitted_columns(X, self.columns.names))
             X = as_numbers("X", X)
-        rows = np.ascontiguousarray(X, dtype=np.float64)
+        rows = for_kernel(np.ascontiguousarray(X, dtype=np.float64))
         check_width(self.forest, rows)
         if has_infinite(rows):
             row, column = np.argwhere(np.isinf(rows))[0].tolist()

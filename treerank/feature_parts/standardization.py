@@ -14,7 +14,7 @@ import numpy as np
 
 from treerank.documents.rows import Rows
 from treerank.files.states import array
-from treerank.numerics.compiling import njit
+from treerank.numerics.compiling import for_kernel, njit
 
 _BATCH = 8192
 #: Rules of the fields of a standardization in model files.
@@ -90,7 +90,8 @@ def standardized(rows: Rows, mean: np.ndarray, inverse: np.ndarray, dtype: Any) 
 
 def _batches(rows: Rows) -> Iterator[np.ndarray]:
     for start in range(0, len(rows), _BATCH):
-        yield np.ascontiguousarray(rows.batch(start, start + _BATCH), dtype=np.float64)
+        batch = np.ascontiguousarray(rows.batch(start, start + _BATCH), dtype=np.float64)
+        yield for_kernel(batch)
 
 
 @njit

@@ -7,7 +7,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from treerank.forests.forest import CODE_RULES, Forest
-from treerank.numerics.compiling import njit, register_jitable
+from treerank.numerics.compiling import for_kernel, njit, register_jitable
 from treerank.numerics.threads import in_threads
 
 _BLOCK = 512  # documents converted to doubles, and scored, at a time
@@ -121,9 +121,9 @@ def _of_used_columns(forest: Forest, X: Any) -> tuple[Forest, Any]:
 
 
 def doubles(X: Any, begin: int, end: int) -> np.ndarray:
-    """Return some rows as doubles in C order."""
+    """Return some rows as doubles in C order, for a kernel."""
     rows = X[begin:end].toarray() if issparse(X) else X[begin:end]
-    return np.ascontiguousarray(rows, dtype=np.float64)
+    return for_kernel(np.ascontiguousarray(rows, dtype=np.float64))
 
 
 def for_blocks(

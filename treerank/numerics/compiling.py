@@ -28,6 +28,7 @@ from types import FunctionType
 from typing import Any
 
 import numba
+import numpy as np
 from numba import extending
 from numba.core import event
 
@@ -276,6 +277,30 @@ def register_jitable(function: Callable[..., Any] | None = None, **options: Any)
         wrappers = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
         decorate = extending.register_jitable(**{**wrappers, **options})
     return decorate if function is None else decorate(function)
+
+
+def for_kernel(array: np.ndarray) -> np.ndarray:
+    """Return an array, or a view of one that must not be written, for a kernel that only reads it.
+
+    numba has a type of its own for arrays that must not be written, such as those of
+    ``np.load(file, mmap_mode="r")`` and of pandas, and would compile the kernel again.
+
+    Examples
+    --------
+    >>> numbers = np.arange(3)
+    >>> numbers.flags.writeable = False
+    >>> numba.typeof(for_kernel(numbers))
+    Array(int64, 1, 'C', False, aligned=True)
+    """
+    return array if array.flags.writeable else np.asarray(_Unlocked(array))
+
+
+class _Unlocked:
+    """The memory of an array, and the array, so that the memory stays."""
+
+    def __init__(self, array):
+        self.array, address = array, array.ctypes.data
+        self.__array_interface__ = array.__array_interface__ | {"data": (address, False)}
 
 
 def lock_writes(kernel: Any) -> None:

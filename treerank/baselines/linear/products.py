@@ -6,7 +6,7 @@ is taken by one thread, or over blocks of rows whose number is fixed.
 
 import numpy as np
 
-from treerank.numerics.compiling import njit
+from treerank.numerics.compiling import for_kernel, njit
 from treerank.numerics.threads import in_parts
 
 #: Number of blocks of rows: sums are taken within blocks, and then over the blocks in order.
@@ -61,7 +61,7 @@ def linear_scores(X: np.ndarray, coef: np.ndarray, mean: np.ndarray) -> np.ndarr
     processor with a fused multiply-add.
     """
     scores = np.empty(len(X))
-    in_parts(_score_rows, len(X), X, coef, mean, scores)
+    in_parts(_score_rows, len(X), for_kernel(X), coef, mean, scores)
     return scores
 
 

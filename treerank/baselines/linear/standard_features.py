@@ -17,7 +17,7 @@ import numpy as np
 
 from treerank.documents.rows import Rows
 from treerank.feature_parts.standardization import refuse_overflow, standardized
-from treerank.numerics.compiling import njit
+from treerank.numerics.compiling import for_kernel, njit
 from treerank.numerics.threads import in_parts
 
 _BLOCK = 1024
@@ -79,7 +79,7 @@ def _block_sums(X, rows, weight, center):
     """
     n_blocks = -(-len(rows) // _BLOCK)
     sums_by_block = np.zeros((4, n_blocks, X.shape[1]))
-    in_parts(_add_blocks, n_blocks, X, rows, weight, center, sums_by_block)
+    in_parts(_add_blocks, n_blocks, for_kernel(X), rows, weight, center, sums_by_block)
     return sums_by_block
 
 

@@ -29,7 +29,7 @@ from treerank.documents.rows import Rows
 from treerank.documents.stacked import StackedMatrix
 from treerank.feature_parts.trees.bin_sample import sample_of
 from treerank.files.scratch import scratch_array
-from treerank.numerics.compiling import njit
+from treerank.numerics.compiling import for_kernel, njit
 from treerank.numerics.distinct import count_distinct
 from treerank.numerics.threads import in_parts, in_threads
 
@@ -336,8 +336,7 @@ def _stored_values(values):
 
     Column ``j`` begins at the entry ``starts[j]``, and its next ones follow after ``step``. With a
     step of 1, as in a CSC matrix, it ends before ``starts[j + 1]``. Otherwise it has all ``rows``.
-    Types are always the same, since each type compiles a kernel; only arrays that must not be
-    written to have another.
+    Types are always the same, since each type compiles a kernel.
     """
     if issparse(values):
         values = values.tocsc()
@@ -345,7 +344,8 @@ def _stored_values(values):
     n_rows, n_columns = values.shape
     rows, starts = np.arange(n_rows), np.arange(n_columns + 1)
     starts[n_columns] = n_rows * n_columns
-    return np.ascontiguousarray(values, dtype=np.float64).ravel(), rows, starts, n_columns
+    values = for_kernel(np.ascontiguousarray(values, dtype=np.float64))
+    return values.ravel(), rows, starts, n_columns
 
 
 @njit(error_model="numpy", nogil=True)
