@@ -541,7 +541,9 @@ def text_columns(frame: nw.DataFrame[Any]) -> list[Any]:
     >>> text_columns(nw.from_native(pa.table({"price": [9.5], "color": ["red"]})))
     ['color']
     """
-    return [name for name, dtype in frame.schema.items() if dtype in _CATEGORICAL]
+    schema = frame.schema
+    texts = {dtype for dtype in {*schema.values()} if dtype in _CATEGORICAL}  # each type once
+    return [name for name, dtype in schema.items() if dtype in texts]
 
 
 def as_frame(X: Any, name: str = "X") -> nw.DataFrame[Any] | None:
