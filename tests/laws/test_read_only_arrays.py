@@ -11,7 +11,7 @@ from numba.core.registry import CPUDispatcher
 from numba.core.types import Array, BaseTuple
 from small_rankers import DATA, NAMES, PART_SETTINGS, made
 
-from treerank import TreeDirectRanker, make_objective
+from treerank import TreeDirectRanker, load, make_objective
 from treerank.feature_parts.registry import FEATURE_PARTS, feature_part_class
 from treerank.metrics import METRICS
 from treerank.objectives.factory import LOSSES
@@ -50,13 +50,15 @@ def read_only(values, order="C"):
 
 @pytest.mark.parametrize("order", ["C", "F"])
 @pytest.mark.parametrize("name", NAMES)
-def test_fits_and_scores_take_the_kernels_of_other_arrays(name, order):
+def test_fits_and_scores_take_the_kernels_of_other_arrays(name, order, tmp_path):
     before = kernels_of_read_only_arrays()
     X, y, qid = read_only(DATA.X, order), read_only(DATA.y), read_only(DATA.qid)
     ranker = made(name).fit(X, y, qid)
     scores = ranker.predict(X)
     assert np.array_equal(scores, ranker.predict(DATA.X.copy()))
     ranker.score(X, y, qid)
+    ranker.save(tmp_path / "ranker")
+    assert np.array_equal(load(tmp_path / "ranker").predict(X), scores)
     if name in ("lightgbm", "linear"):
         ranker.scorer()(X)
     if isinstance(ranker, TreeDirectRanker):
