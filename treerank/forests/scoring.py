@@ -4,19 +4,20 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
 from scipy.sparse import issparse
 
 from treerank.forests.forest import CODE_RULES, Forest
 from treerank.numerics.compiling import for_kernel, njit, register_jitable
 from treerank.numerics.threads import in_threads
+from treerank.numerics.vectors import aligned, copies
 
 _BLOCK = 512  # documents converted to doubles, and scored, at a time
-_ALL, _ONE, _SHIFT = np.uint64(2**64 - 1), np.uint64(1), np.uint64(58)
-#: De Bruijn number: the six highest bits of its products with powers of two are all different.
-_DE_BRUIJN = np.uint64(0x03F79D71B4CB0A89)
-_BIT_INDEX = np.zeros(64, dtype=np.int64)
-_BIT_INDEX[[((1 << i) * int(_DE_BRUIJN) % 2**64) >> 58 for i in range(64)]] = np.arange(64)
-_TOGETHER = 128  # documents whose bits are computed together
+_ONE = np.uint64(1)
+_IN_REGISTERS = 32  # documents whose bits are computed together
+_TOGETHER = 128  # documents whose columns a traversal reads
 _EIGHT = 8  # documents that go down a tree together
 _FEW = 2048  # documents that one thread scores before a second thread would have started
 
@@ -51,8 +52,8 @@ def scoring_buffers(forest: Forest) -> tuple[np.ndarray, ...]:
     Each thread needs its own.
     """
     if forest.bitvectors is not None:
-        columns = np.empty((len(forest.bitvectors.feature), _TOGETHER))
-        return columns, np.empty(_TOGETHER, dtype=np.uint64)
+        columns = aligned(len(forest.bitvectors.feature), _IN_REGISTERS)
+        return columns, np.empty(_IN_REGISTERS, dtype=np.uint64)
     if forest.traversal is not None:
         return (np.zeros((len(forest.traversal.feature) + 1, _TOGETHER)),)
     return ()
@@ -80,8 +81,7 @@ def write_scores(
         if by_set is not None:
             _fill_by_sets(X, layout[0], layout[2], nodes, sets, by_set)
         single = None if values.shape[1] == 1 and not sums[1] else sums[1]
-        with np.errstate(over="ignore"):  # the product that finds a bit overflows: numpy would warn
-            _score_by_vectors(X, nodes[6], by_set, *layout, sums[0], single, *buffers, scores)
+        _score_by_vectors(X, nodes[6], by_set, *layout, sums[0], single, *buffers, scores)
 
 
 def forest_leaves(forest: Forest, X: Any, *, n_threads: int = 1) -> np.ndarray:
@@ -239,30 +239,81 @@ def _score_by_vectors(
     category. ``single`` is None if a leaf has one value, which is added in double precision;
     otherwise it tells whether sums are rounded to single precision.
     """
-    for begin in range(0, len(X), _TOGETHER):
-        n = len(X) - begin if begin + _TOGETHER > len(X) else _TOGETHER
+    splits = (
+        np.uint64(column.ctypes.data),
+        np.uint64(threshold.ctypes.data),
+        np.uint64(kept_left.ctypes.data),
+        np.uint64(kept_right.ctypes.data),
+    )
+    columns_at, bits_at = np.uint64(columns.ctypes.data), np.uint64(bits.ctypes.data)
+    for begin in range(0, len(X), _IN_REGISTERS):
+        n = len(X) - begin if begin + _IN_REGISTERS > len(X) else _IN_REGISTERS
         _fill_columns(X, begin, n, feature, missing_left, up_to, columns)
         if by_set is not None:
             for k in range(len(by_set)):
                 for i in range(n if set_node[k] >= 0 else 0):
                     columns[k, i] = by_set[k, begin + i]
         for tree in range(len(leaf_starts) - 1):
-            for i in range(n):
-                bits[i] = _ALL
-            for split in range(split_starts[tree], split_starts[tree + 1]):
-                feature_values, limit = columns[column[split]], threshold[split]
-                left, right = kept_left[split], kept_right[split]
-                for i in range(n):
-                    bits[i] &= left if feature_values[i] <= limit else right
+            start, stop = np.uint64(split_starts[tree]), np.uint64(split_starts[tree + 1])
+            _write_bits(columns_at, splits, start, stop, bits_at)  # type: ignore[call-arg]
             output, first = tree_output[tree], leaf_starts[tree]
             if single is None:  # most forests: a loop without decisions
                 row, of_tree, to = np.uint64(begin), np.uint64(first), np.uint64(output)
                 for t in range(np.uint64(n)):  # unsigned: not counted from the end
-                    scores[row + t, to] += values[of_tree + np.uint64(lowest_bit(bits[t])), 0]
+                    scores[row + t, to] += values[of_tree + lowest_bit(bits[t]), 0]
             else:
                 for i in range(n):
-                    leaf = first + lowest_bit(bits[i])
+                    leaf = first + np.int64(lowest_bit(bits[i]))
                     _add_leaf(values, leaf, output, single, scores, begin + i)
+
+
+@intrinsic
+def _write_bits(typing_context, columns, splits, start, stop, bits):
+    """Write the bits that documents keep after the splits from ``start`` to ``stop`` - 1.
+
+    A loop over splits, whose bits stay in registers; numba would read and write them in each step.
+    ``columns``, the four entries of ``splits`` and ``bits`` are addresses of the arrays.
+    """
+
+    def generate(context, builder, signature, arguments):
+        columns, splits, start, stop, bits = arguments
+        integer, several = ir.IntType(64), ir.VectorType(ir.IntType(64), _IN_REGISTERS)
+
+        def entry(array, index, kind, size=8):
+            address = builder.add(array, builder.mul(index, integer(size)))
+            return builder.load(builder.inttoptr(address, kind.as_pointer()), align=8)
+
+        before = builder.block
+        loop, after = builder.append_basic_block(), builder.append_basic_block()
+        builder.cbranch(builder.icmp_unsigned("<", start, stop), loop, after)
+        builder.position_at_end(loop)
+        split, kept = builder.phi(integer), builder.phi(several)
+        column, threshold, kept_left, kept_right = (
+            entry(builder.extract_value(splits, number), split, kind)
+            for number, kind in enumerate((integer, ir.DoubleType(), integer, integer))
+        )
+        values = ir.VectorType(ir.DoubleType(), _IN_REGISTERS)
+        values = entry(columns, column, values, 8 * _IN_REGISTERS)
+        threshold, kept_left, kept_right = (
+            copies(builder, value, _IN_REGISTERS) for value in (threshold, kept_left, kept_right)
+        )
+        is_left = builder.fcmp_ordered("<=", values, threshold)
+        mask = builder.select(is_left, kept_left, kept_right)
+        next_split, still_kept = builder.add(split, integer(1)), builder.and_(kept, mask)
+        builder.cbranch(builder.icmp_unsigned("<", next_split, stop), loop, after)
+        builder.position_at_end(after)
+        result, all_bits = builder.phi(several), several([-1] * _IN_REGISTERS)
+        for phi, at_first, later in (
+            (split, start, next_split),
+            (kept, all_bits, still_kept),
+            (result, all_bits, still_kept),
+        ):
+            phi.add_incoming(at_first, before)
+            phi.add_incoming(later, loop)
+        builder.store(result, builder.inttoptr(bits, several.as_pointer()), align=8)
+        return context.get_dummy_value()
+
+    return types.void(columns, splits, start, stop, bits), generate
 
 
 @njit(error_model="numpy", nogil=True)
@@ -313,10 +364,14 @@ def _go_down(reached, first, columns, column, threshold, child):
             moved |= reached[i] ^ node
 
 
-@register_jitable(inline="always")
-def lowest_bit(mask: Any) -> Any:
+@intrinsic
+def lowest_bit(typing_context, mask):
     """Return the index of the lowest bit of a mask that is 1; meaningless for an empty mask."""
-    return _BIT_INDEX[((mask & (~mask + _ONE)) * _DE_BRUIJN) >> _SHIFT]
+
+    def generate(context, builder, signature, arguments):
+        return builder.cttz(arguments[0], ir.IntType(1)(1))
+
+    return types.uint64(types.uint64), generate
 
 
 @register_jitable(inline="always")
@@ -324,13 +379,23 @@ def _fill_columns(X, begin, n, feature, missing_left, up_to, columns):
     """Fill ``columns``, of shape (n_columns, n), with the values that splits compare.
 
     The documents are the ``n`` rows of ``X`` from ``begin`` on. A missing value becomes -inf if it
-    goes left, otherwise NaN.
+    goes left, otherwise NaN. Most documents have none: then the columns of a feature are equal.
     """
-    for k in range(len(feature)):
-        missing, f = -np.inf if missing_left[k] else np.nan, np.uint64(feature[k])
+    some_missing = False
+    for k in range(np.uint64(len(feature))):
+        if k > 0 and feature[k] == feature[k - _ONE]:
+            for i in range(np.uint64(n)):
+                columns[k, i] = columns[k - _ONE, i]
+            continue
         for i in range(np.uint64(n)):
-            value = X[np.uint64(begin) + i, f]
-            columns[k, i] = missing if value != value or abs(value) <= up_to else value
+            columns[k, i] = X[np.uint64(begin) + i, np.uint64(feature[k])]
+        for i in range(np.uint64(n)):
+            some_missing |= not abs(columns[k, i]) > up_to
+    for k in range(np.uint64(len(feature) if some_missing else 0)):
+        missing = -np.inf if missing_left[k] else np.nan
+        for i in range(np.uint64(n)):
+            value = columns[k, i]
+            columns[k, i] = missing if not abs(value) > up_to else value
 
 
 @njit(error_model="numpy", nogil=True)

@@ -201,13 +201,12 @@ def _set_sums(level, value, masks, shares, row, sums):
         sums[row + 1, i] = 0.0
     alive = masks[level, _ALIVE]
     while alive:
-        i = lowest_bit(alive)
-        bit = np.uint64(i)
+        bit: Any = lowest_bit(alive)  # type: ignore[call-arg]
         u = v = np.int64(0)
         for step in range(1, level + 1):
             u += np.int64(masks[step, _BY_A] >> bit & _ONE)
             v += np.int64(masks[step, _BY_B] >> bit & _ONE)
-        sums[row, i], sums[row + 1, i] = value * shares[u, v], value * shares[v, u]
+        sums[row, bit], sums[row + 1, bit] = value * shares[u, v], value * shares[v, u]
         alive &= alive - _ONE
 
 

@@ -32,6 +32,7 @@ from treerank.files.scratch import scratch_array
 from treerank.numerics.compiling import for_kernel, njit
 from treerank.numerics.distinct import count_distinct
 from treerank.numerics.threads import in_parts, in_threads
+from treerank.numerics.vectors import aligned, copies
 
 #: Largest number of bins of values: a byte has 256 values, and one is for missing values.
 MOST_BINS = 255
@@ -100,7 +101,8 @@ def find_bins(
     first_feature, last_feature = rows.share_of(n_features)
     stored, starts = _by_feature(sample, first_feature, last_feature)
     n_own = last_feature - first_feature
-    own_bounds, own_n_values = np.full((n_own, 256), np.inf), np.zeros(n_own, dtype=np.int64)
+    own_bounds, own_n_values = aligned(n_own, 256), np.zeros(n_own, dtype=np.int64)
+    own_bounds[:] = np.inf
     is_category = np.isin(np.arange(n_features), list(categorical))
 
     def bin_features(first: int) -> None:
@@ -383,12 +385,9 @@ def _count_below(typing_context, address, value):
 
     def generate(context, builder, signature, arguments):
         address, value = arguments
-        bounds = ir.VectorType(value.type, _COMPARED_AT_ONCE)
-        copies = builder.insert_element(bounds(ir.Undefined), value, ir.IntType(32)(0))
-        all_first = ir.VectorType(ir.IntType(32), _COMPARED_AT_ONCE)(None)
-        copies = builder.shuffle_vector(copies, copies, all_first)
-        bounds = builder.load(builder.inttoptr(address, bounds.as_pointer()), align=8)
-        is_below = builder.fcmp_ordered("<", bounds, copies)
+        bounds = ir.VectorType(value.type, _COMPARED_AT_ONCE).as_pointer()
+        bounds = builder.load(builder.inttoptr(address, bounds), align=8)
+        is_below = builder.fcmp_ordered("<", bounds, copies(builder, value, _COMPARED_AT_ONCE))
         count = builder.ctpop(builder.bitcast(is_below, ir.IntType(_COMPARED_AT_ONCE)))
         return builder.zext(count, ir.IntType(64))
 
