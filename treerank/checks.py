@@ -345,8 +345,8 @@ def as_numbers(name: str, values: Any) -> np.ndarray:
     refuse_masked(name, values)
     if isinstance(values, str):
         raise TypeError(
-            f"{name} must be numbers, one per row; got {values!r}. Pass the values of a column, as "
-            f"in {name}=table[{values!r}], and leave the column out of X."
+            f"{name} must be numbers, one per row; got {quote(values)}. Pass the values of a "
+            f"column, as in {name}=table[{quote(values)}], and leave the column out of X."
         )
     text = ""
     try:

@@ -136,6 +136,7 @@ def test_comparisons_take_it_beside_what_learns():
     [
         ("bm26", FRAME, r"column must be one of \['bm25', .*; got 'bm26'. Did you mean 'bm25'"),
         ("bm25", FRAME[["price"]].to_numpy(), "column must be a column number if X has no"),
+        ("x" * 1000, FRAME[["price"]].to_numpy(), r"column must be .*; got 'x{198}\.\.\.\.$"),
         (3, FRAME, "column must be below 3, the number of columns; got 3"),
         (-1, FRAME, "column must be a whole number of at least 0; got -1"),
         (1.0, FRAME, "column must be the name of a column or its number from 0; got 1.0"),

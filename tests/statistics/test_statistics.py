@@ -237,3 +237,8 @@ def test_no_test_finds_more_in_pure_chance_than_its_level(name):
         n_wrong = np.count_nonzero(p_values <= alpha)
         assert n_wrong <= stats.binom.ppf(0.999, 2000, alpha)
     assert np.count_nonzero(p_values <= 0.1) >= 0.07 * 2000  # nor is it blind
+
+
+def test_a_message_shows_the_beginning_of_a_long_text():
+    with pytest.raises(TypeError, match=r"p_values must be numbers, .*got 'x{198}\.\.\.\. Pass"):
+        adjust_holm("x" * 10**6)

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import coo_array
 
-from treerank.checks import check_choice, quote
+from treerank.checks import check_choice, naming, quote
 from treerank.display.results import html_of, shown_by_columns, text_of
 from treerank.display.tables import Table, counted
 from treerank.documents.ids import text_ids
@@ -142,5 +142,6 @@ def texts_of(name: str, values: ArrayLike, n_rows: int | None = None) -> list[st
     """
     ids = text_ids(name, values, n_rows)
     if ids.dtype.kind != "f":
-        return list(ids.astype(str).tolist())
+        with naming(name):
+            return list(ids.astype(str).tolist())
     return [str(int(number) if number.is_integer() else number) for number in ids.tolist()]

@@ -18,6 +18,7 @@ from uuid import uuid4
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from treerank.checks import quote
 from treerank.distributed.collective import start_tracker, stop_tracker
 from treerank.distributed.shard import Outcome, Task, fit_shard
 from treerank.progress import ignore_progress
@@ -60,7 +61,7 @@ def fit_frames(
     of a fit are in the clear. Errors of Spark after the death of a worker become one sentence.
     """
     if client is not None:
-        raise ValueError(f"client must be None for a data frame of Spark; got {client!r}.")
+        raise ValueError(f"client must be None for a data frame of Spark; got {quote(client)}.")
     session, columns = frame.sparkSession, task.columns
     n = _n_workers(session, n_workers)
     _refuse_encryption(session, encrypted)

@@ -121,7 +121,7 @@ above 0 and below 1, such as 0.2; got 1.
     if isinstance(eval_set, bool | np.bool_ | str) or not 0 < float(eval_set) < 1:  # NaN is not
         raise ValueError(
             "eval_set must be (X, y, qid), a list of such tuples, or a share of the queries "
-            f"above 0 and below 1, such as 0.2; got {eval_set!r}."
+            f"above 0 and below 1, such as 0.2; got {quote(eval_set)}."
         )
     return True
 

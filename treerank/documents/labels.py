@@ -32,7 +32,7 @@ def split_labels(y: Any) -> dict[str, np.ndarray] | None:
     """
     if isinstance(y, Mapping):
         if not y:
-            raise ValueError(f"y must hold at least one label; got {y!r}.")
+            raise ValueError(f"y must hold at least one label; got {quote(y)}.")
         return {str(name): _label_column(name, column) for name, column in y.items()}
     frame = as_frame(y, "y")
     if frame is not None:
@@ -101,14 +101,14 @@ def weights_of_labels(label_weights: Any, names: Iterable[str]) -> list[float]:
     labels, weight_of = list(names), {} if label_weights is None else label_weights
     if not isinstance(weight_of, Mapping):
         raise ValueError(
-            f"label_weights must be {{label: number}} of {labels}; got {label_weights!r}."
+            f"label_weights must be {{label: number}} of {labels}; got {quote(label_weights)}."
         )
     for label, value in weight_of.items():
         check_choice("each label of label_weights", label, labels)
         check_number(f"label_weights[{label!r}]", value, at_least=0)
     weights = [float(weight_of.get(label, 1.0)) for label in labels]
     if not any(weights):
-        raise ValueError(f"label_weights must not all be 0; got {label_weights!r}.")
+        raise ValueError(f"label_weights must not all be 0; got {quote(label_weights)}.")
     return weights
 
 

@@ -580,7 +580,7 @@ class Comparison(RenamedMembers, Shown):
         """Refuse a test other than None, where there are labels by people and by an LLM."""
         if test is not None:
             raise ValueError(
-                f"test must be None if human_labels are given; got {test!r}. Differences are "
+                f"test must be None if human_labels are given; got {quote(test)}. Differences are "
                 "then tested by both kinds of labels."
             )
 

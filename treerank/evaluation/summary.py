@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from treerank.checks import quote
 from treerank.display.charts import Intervals
 from treerank.display.results import Shown
 from treerank.display.tables import Table
@@ -280,7 +281,7 @@ def make_summary(comparison: Any, reference: str, alpha: float) -> Summary:
     """Return the summary of a comparison; see :meth:`Comparison.summary`."""
     if reference != "best" and reference not in comparison.complete:
         rule = "reference must be 'best' or a ranker with results for all splits"
-        raise ValueError(f"{rule}, {list(comparison.complete)}; got {reference!r}.")
+        raise ValueError(f"{rule}, {list(comparison.complete)}; got {quote(reference)}.")
     cells: dict[tuple[str, str], Cell] = {}
     tests: set[str] = set()
     untested: list[str] = []

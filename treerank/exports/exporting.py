@@ -181,7 +181,9 @@ def export(
     check_unicode(names)
     if format in HYBRID_FORMATS:
         if log_odds is not None:
-            raise ValueError(f"relevance must be None for format {format!r}; got {relevance!r}.")
+            raise ValueError(
+                f"relevance must be None for format {format!r}; got {quote(relevance)}."
+            )
         hybrid = hybrid_conversion(format, ranker.components(), names)
         report, obstacles, content = _compared_hybrid(hybrid, check, documents)
         _refuse_or_warn(format, obstacles, allow)

@@ -81,7 +81,7 @@ class Metric(RenamedMembers, ABC):
     def __post_init__(self) -> None:
         check_parameters(self)
         if self.k is not None and not self.has_cutoff:
-            raise ValueError(f"k must be None for {self.stem}; got {self.k!r}.")
+            raise ValueError(f"k must be None for {self.stem}; got {quote(self.k)}.")
 
     @property
     def name(self) -> str:

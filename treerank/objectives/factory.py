@@ -275,7 +275,8 @@ def _check_pairless(name: str, losses: Any) -> None:
         if resolved is not None and not has_methods(resolved, "bind"):
             allowed = sorted({*LISTWISE, *POINTWISE})
             raise ValueError(
-                f"{name} must be listwise or pointwise losses, {allowed}, or None; got {loss!r}."
+                f"{name} must be listwise or pointwise losses, {allowed}, or None; "
+                f"got {quote(loss)}."
             )
 
 

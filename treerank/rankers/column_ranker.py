@@ -132,7 +132,7 @@ class ColumnRanker(Ranker):
         if isinstance(index, str):
             if names is None:
                 raise ValueError(
-                    f"column must be a column number if X has no column names; got {index!r}."
+                    f"column must be a column number if X has no column names; got {quote(index)}."
                 )
             check_choice("column", index, [*names])
             index = [*names].index(index)

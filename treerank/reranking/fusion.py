@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import rankdata
 
+from treerank.checks import quote
 from treerank.documents.queries import ByRow, QueryGroups
 from treerank.parameters import Auto, Positive, Rule, check_arguments
 from treerank.reranking.normalization import NORMALIZATIONS, check_scores, normalized_by_query
@@ -65,7 +66,7 @@ def fuse(
     array([0.0164, 0.0325, 0.0161])
     """
     if method != "reciprocal_rank" and k != "auto":
-        raise ValueError(f"k must be 'auto' for method={method!r}, which has none; got {k!r}.")
+        raise ValueError(f"k must be 'auto' for method={method!r}, which has none; got {quote(k)}.")
     if not runs:
         raise ValueError("runs must hold the scores of a retriever; got none.")
     columns = {name: check_scores(f"runs[{name!r}]", values) for name, values in runs.items()}

@@ -13,7 +13,7 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import ArrayLike
 
-from treerank.checks import as_numbers, refuse_where
+from treerank.checks import as_numbers, quote, refuse_where
 from treerank.documents.queries import ByRow, QueryGroups
 from treerank.parameters import Rule, check_arguments
 
@@ -131,7 +131,7 @@ def normalize_scores(
     array([1. , 0.5, 0. , 0. , 1. ])
     """
     if engine is not None and method != "min_max":
-        raise ValueError(f"engine must be None for method={method!r}; got {engine!r}.")
+        raise ValueError(f"engine must be None for method={method!r}; got {quote(engine)}.")
     scores = check_scores("scores", scores)
     if engine is not None:
         _refuse_large("scores", scores, engine)

@@ -5,7 +5,7 @@ from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
-from treerank.checks import check_count
+from treerank.checks import check_count, quote
 from treerank.documents.rows import Rows
 from treerank.feature_parts.engine_words import answers_engine_words
 from treerank.feature_parts.histogram.binning import MOST_BINS, find_bins
@@ -152,16 +152,11 @@ class HistogramTrees(BoostedTrees):
         Refuses monotone constraints of categories, and with several outputs.
         """
         monotone, columns = self.monotone_constraints, range(rows.shape[1])
-        constraints = constraints_of(self, len(columns), rows.columns.names)
+        constraints = constraints_of(self, len(columns), rows.columns.names, categorical)
         signs = np.array(constraints.get("monotone_constraints", [0] * len(columns)))
         if signs.any() and n_outputs > 1:
             raise ValueError(
-                f"monotone_constraints must be None with several outputs; got {monotone!r}."
-            )
-        if signs[list(categorical)].any():
-            raise ValueError(
-                "monotone_constraints must be 0 for categories, which have no order; "
-                f"got {monotone!r}."
+                f"monotone_constraints must be None with several outputs; got {quote(monotone)}."
             )
         groups = constraints.get("interaction_constraints", [columns])
         return signs, np.array([np.isin(columns, list(group)) for group in groups])

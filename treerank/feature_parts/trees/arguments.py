@@ -68,11 +68,14 @@ def monotone_signs(
     return tuple(int(sign) for sign in signs)
 
 
-def constraints_of(part: Any, n_features: int, feature_names: Names) -> dict[str, Any]:
+def constraints_of(
+    part: Any, n_features: int, feature_names: Names, categorical: Collection[int] = ()
+) -> dict[str, Any]:
     """Return the constraints of trees that are not None: by name, with indices of columns.
 
     "monotone_constraints" is a sign for each feature, "interaction_constraints" a list of groups of
-    columns. ``part`` has both as attributes.
+    columns. ``part`` has both as attributes. Refuses signs of ``categorical`` columns: LightGBM
+    would end the process.
 
     Examples
     --------
@@ -85,6 +88,11 @@ def constraints_of(part: Any, n_features: int, feature_names: Names) -> dict[str
     constraints: dict[str, Any] = {}
     if part.monotone_constraints is not None:
         signs = monotone_signs(part.monotone_constraints, n_features, feature_names)
+        if any(signs[column] for column in categorical):
+            raise ValueError(
+                "monotone_constraints must be 0 for categories, which have no order; "
+                f"got {quote(part.monotone_constraints)}."
+            )
         constraints["monotone_constraints"] = signs
     if part.interaction_constraints is not None:
         groups = [

@@ -145,7 +145,8 @@ class BoostedTrees(BaseEstimator):
     max_bin : int, default=255
         Largest number of bins of a feature.
     monotone_constraints : sequence of {-1, 0, 1} or dict of column to sign, default=None
-        -1 if the score may only fall with a feature, 1 if it may only rise, 0 for both.
+        -1 if the score may only fall with a feature, 1 if it may only rise, 0 for both, and for
+        categories.
     interaction_constraints : list of lists of columns, default=None
         Groups of features. All features on a path from the root to a leaf are in one group. A
         feature in no group is never used; XGBoost uses it, but alone on its path.

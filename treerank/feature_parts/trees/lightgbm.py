@@ -206,7 +206,7 @@ class LightGBMTrees(BoostedTrees):
             "data_random_seed": seed,
             "bin_construct_sample_cnt": SAMPLE_SIZE,
         }
-        params |= constraints_of(self, rows.shape[1], rows.columns.names)
+        params |= constraints_of(self, rows.shape[1], rows.columns.names, task.categorical)
         return params | self._engine_parameters()
 
     def _engine_parameters(self) -> dict[str, Any]:

@@ -457,7 +457,7 @@ def xgboost_parameters(part: Any, task: GrowthTask) -> dict[str, Any]:
     }
     if task.earlier is None:
         params["base_score"] = 0.0
-    constraints = constraints_of(part, rows.shape[1], rows.columns.names)
+    constraints = constraints_of(part, rows.shape[1], rows.columns.names, task.categorical)
     params |= {name: str(value) for name, value in constraints.items()}
     return params | (part.engine_params or {})
 
