@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike
 from sklearn.exceptions import UndefinedMetricWarning
 
 from treerank.checks import check_column, check_count, quote, refuse_other_order, warn_user
+from treerank.display.texts import shortened
 from treerank.documents.gains import count_relevant
 from treerank.documents.queries import ByRow, Queries, QueryGroups, warn_without_qid
 from treerank.metrics.ranked import NO_CUTOFF, TIES, totals_kernel
@@ -185,8 +186,8 @@ class Metric(RenamedMembers, ABC):
     def nothing_to_find(self, n_documents: int) -> ValueError:
         """Return the error of labels among which no query has a relevant document."""
         return ValueError(
-            f"y must define {self.name} for at least one query; got {n_documents} documents "
-            "without relevance."
+            f"y must define {shortened(self.name, 100)} for at least one query; got {n_documents} "
+            "documents without relevance."
         )
 
     def prepared_part(self, gains: np.ndarray, groups: QueryGroups) -> "PreparedMetric":
