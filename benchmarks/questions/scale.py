@@ -262,12 +262,14 @@ def section(rows):
 
 
 def _notes_on_files(files):
-    """Return what the fits to files show, the smallest files of which all three rankers read."""
+    """Return what the fits to files show, if all three ways were measured with the smallest."""
     peaks = {
         (row["conditions"]["rows"], row["conditions"]["file"]): row["values"]["peak MB"]
         for row in files
     }
     fewest = min(rows for rows, _ in peaks)
+    if not all((fewest, how) in peaks for how in OF_FILE):
+        return ""
     whole, batches = (
         peaks[fewest, how] / peaks[fewest, "LGBMRanker"] for how in ("in memory", "in batches")
     )

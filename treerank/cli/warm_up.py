@@ -17,6 +17,7 @@ from treerank.datasets.web_search import make_web_search
 from treerank.documents.ranking_data import Batches
 from treerank.feature_parts.registry import feature_part_class
 from treerank.metrics.registry import METRICS
+from treerank.numerics.distinct import count_distinct
 from treerank.numerics.kernel_folder import kernel_folder, user_folder
 from treerank.objectives.factory import LOSSES, make_objective
 from treerank.objectives.pairs.losses import PAIR_LOSSES
@@ -35,6 +36,8 @@ Settings = dict[str, Any]
 _SIZES: Settings = {"n_estimators": 2, "num_leaves": 8, "min_child_samples": 2, "n_jobs": 1}
 #: Leaves of trees that are too large for bit vectors.
 _MANY = 100
+#: Values of a column that are not sorted by NumPy.
+_MANY_VALUES = 10_000
 #: Rankers of the literature that have kernels of their own, and settings that make them quick.
 _BASELINES: dict[str, Settings] = {
     "AdaRank": {"n_estimators": 2},
@@ -76,6 +79,7 @@ def _usual(X: np.ndarray, y: np.ndarray, qid: np.ndarray) -> Iterator[Step]:
         xgboost = feature_part_class("xgboost")(n_estimators=2, n_jobs=1)
         yield "fits of XGBoost's trees", partial(_fit, xgboost, X, y, qid)
     yield "histogram trees of sparse features", partial(_fit, histogram, _sparse(X), y, qid)
+    yield "bins of many documents", partial(count_distinct, np.arange(float(_MANY_VALUES)))
     rounded = feature_part_class("histogram")(**_SIZES, precision="int16")
     ranker = TreeDirectRanker(rounded, random_state=0)
     yield "histogram trees of rounded derivatives", partial(_fit_ranker, ranker, X, y, qid)
@@ -105,7 +109,9 @@ def _sparse(X: np.ndarray) -> np.ndarray:
 def _predict_by_large_trees(X: np.ndarray, y: np.ndarray, qid: np.ndarray) -> None:
     sizes = _SIZES | {"num_leaves": _MANY, "min_child_samples": 1}
     part = feature_part_class("lightgbm")(**sizes)
-    TreeDirectRanker(part, random_state=0).fit(X, y, qid).predict(X)
+    ranker = TreeDirectRanker(part, random_state=0).fit(X, y, qid)
+    for documents in (X, X[:1]):
+        ranker.predict(documents)
 
 
 def _further(X: np.ndarray, y: np.ndarray, qid: np.ndarray) -> Iterator[Step]:

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba import types
+from numba import config, types
 from numba.extending import intrinsic
 from scipy.sparse import issparse
 
@@ -64,20 +64,23 @@ def write_scores(
 ) -> None:
     """Write the scores of documents, of shape (n_documents, n_outputs).
 
-    A single document follows its paths. Several documents are scored together: by bit vectors, or
-    by a traversal if trees have more than 64 leaves. Such trees with splits by category are scored
-    by paths, too.
+    Documents are scored together: by bit vectors, or by a traversal if trees have more than 64
+    leaves. A single document follows its paths, unless bit vectors are faster: they compute all
+    splits, and those by category take long. Trees that have more leaves and such splits are scored
+    by paths, and so are all where numba compiles nothing.
     """
     layout, nodes, sets, sums, values, constant = arguments
     scores[:] = constant
-    if len(X) == 1 or not layout:
+    by_traversal, has_sets = len(buffers) == 1, len(sets[0]) > 0
+    is_single = len(X) == 1 and (by_traversal or has_sets)
+    if is_single or not layout or config.DISABLE_JIT:
         _score_by_paths(X, values, nodes, sets, sums, scores)
-    elif len(buffers) == 1:
+    elif by_traversal:
         _score_by_traversal(X, nodes[6], *layout, *sums, *buffers, scores)
     else:
         # Few forests have sets, or sum several or single numbers: the kernel of all others is
         # compiled without what these need.
-        by_set = np.empty((len(layout[0]), len(X))) if len(sets[0]) else None
+        by_set = np.empty((len(layout[0]), len(X))) if has_sets else None
         if by_set is not None:
             _fill_by_sets(X, layout[0], layout[2], nodes, sets, by_set)
         single = None if values.shape[1] == 1 and not sums[1] else sums[1]
@@ -365,7 +368,7 @@ def _go_down(reached, first, columns, column, threshold, child):
 
 
 @intrinsic
-def lowest_bit(typing_context, mask):
+def lowest_bit(typing_context: Any, mask: Any) -> Any:
     """Return the index of the lowest bit of a mask that is 1; meaningless for an empty mask."""
 
     def generate(context, builder, signature, arguments):

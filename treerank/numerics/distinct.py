@@ -11,6 +11,7 @@ from treerank.numerics.compiling import njit
 
 #: Number of digits of 64 bits, bits of a digit, and its values. Counters fit into a fast cache.
 _DIGITS, _BITS, _VALUES = np.uint64(6), np.uint64(11), np.uint64(2**11)
+_FEW = 2000  # values that ``np.sort`` sorts sooner
 _SIGN = np.int64(-(2**63))
 _ONE = np.uint64(1)
 
@@ -27,16 +28,25 @@ def count_distinct(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """
     is_missing = np.isnan(values)
     present = np.asarray(values[~is_missing] if is_missing.any() else values, dtype=np.float64)
-    bits = (present + 0.0).view(np.int64)
+    present = present + 0.0  # no -0.0
+    if len(present) < _FEW:
+        return _counted(np.sort(present))
+    bits = present.view(np.int64)
     # Numbers are in the order of their bits, as unsigned integers, once the sign is inverted, and
     # all bits of negative numbers.
     keys = (bits ^ (bits >> 63 | _SIGN)).view(np.uint64)
     both = keys, np.empty_like(keys)
     keys = both[_sort(*both, np.zeros(_DIGITS * _VALUES, np.uint64), np.empty(_VALUES, np.uint64))]
-    starts = np.flatnonzero(np.append(keys[:1] == keys[:1], keys[1:] != keys[:-1]))
-    bits = keys[starts].view(np.int64)
-    distinct = (bits ^ (~(bits >> 63) | _SIGN)).view(np.float64)
-    return distinct, np.diff(starts, append=len(keys))
+    distinct, counts = _counted(keys)
+    bits = distinct.view(np.int64)
+    return (bits ^ (~(bits >> 63) | _SIGN)).view(np.float64), counts
+
+
+def _counted(ascending):
+    """Return the distinct ones of sorted values, and how often each occurs."""
+    is_new = np.append(ascending[:1] == ascending[:1], ascending[1:] != ascending[:-1])
+    starts = np.flatnonzero(is_new)
+    return ascending[starts], np.diff(starts, append=len(ascending))
 
 
 @njit(nogil=True, error_model="numpy")
