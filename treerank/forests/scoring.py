@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba import config, types
+from numba import types
 from numba.extending import intrinsic
 from scipy.sparse import issparse
 
