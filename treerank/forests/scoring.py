@@ -11,6 +11,7 @@ from scipy.sparse import issparse
 
 from treerank.forests.forest import CODE_RULES, Forest
 from treerank.numerics.compiling import for_kernel, njit, register_jitable
+from treerank.numerics.kernel_folder import config
 from treerank.numerics.threads import in_threads
 from treerank.numerics.vectors import aligned, copies
 
