@@ -82,7 +82,7 @@ def test_tested_queries_are_later_and_users_are_whole(tmp_path):
     qid = np.repeat(np.arange(40), 10)
     rng = np.random.default_rng(0)
     X = pl.DataFrame(rng.normal(size=(400, 3)), schema=["a", "b", "c"])
-    y = (X["a"] > rng.normal(size=400)).cast(int)
+    y = (X["a"] > pl.Series(rng.normal(size=400))).cast(int)
     days = pl.Series([f"{day}.50" for day in qid])  # numbers, though no ids that are
     others = {"label": y, "query": qid, "day": days, "user": qid // 3}
     others |= {"one": pl.lit(1), "text": pl.lit("1/2/2026"), "none": pl.Series([None] + [1] * 399)}
@@ -161,7 +161,7 @@ def tables(tmp_path):
     rng = np.random.default_rng(0)
     X = pl.DataFrame(rng.normal(size=(400, 3)), schema=["a", "b", "c"])
     color = pl.Series("color", rng.choice(["red", "blue"], 400))
-    y = (X["a"] + (color == "red") > rng.normal(size=400)).cast(int)
+    y = (X["a"] + (color == "red") > pl.Series(rng.normal(size=400))).cast(int)
     frame = X.with_columns(color)
     train, test = np.flatnonzero(qid < 20), np.flatnonzero(qid >= 20)
     ranker = TreeDirectRanker(HistogramTrees(4), random_state=0)
