@@ -84,7 +84,7 @@ def _columns(values):
 
 
 def _quantiles(distinct, counts, n_bins):
-    """Return at most ``n_bins + 1`` quantiles of counted values; all of them if there are less."""
+    """Return the distinct quantiles that bound ``n_bins`` bins, or all values if there are few."""
     if len(distinct) <= n_bins + 1:
         return distinct
     ends = np.cumsum(counts)
