@@ -85,12 +85,6 @@ def seconds(run):
     return result, ended - began, per_tree
 
 
-def median_seconds(run, n_turns):
-    """Return what the last of some calls returns, and the medians of both kinds of seconds."""
-    turns = [seconds(run) for _ in range(n_turns)]
-    return turns[-1][0], *np.median([turn[1:] for turn in turns], axis=0).tolist()
-
-
 def model_of(fitted):
     """Return a hash of the trees."""
     return hashlib.sha256(repr(fitted.feature_part_.get_state()["model"]).encode()).hexdigest()
@@ -141,13 +135,29 @@ def by_workers(n_rows, n_files, n_trees, n_workers, limit="0", n_turns=1):
         return values | peaks_of(client) | {"model": model_of(turns[-1][0])[:8]}
 
 
-def by_threads(n_rows, n_files, n_trees, n_jobs, n_turns=1):
-    """Return the seconds of a fit by threads of one process."""
+def by_workers_between_threads(n_rows, n_files, n_trees, number, n_turns):
+    """Return the values of :func:`by_workers`, and those of as many threads of one process.
+
+    The threads fit before the cluster is there and after it has ended, so that neither slows the
+    other down and a machine that becomes slower meanwhile slows both down.
+    """
+    by_threads = functools.partial(turns_of_threads, n_rows, n_files, n_trees, number)
+    before = by_threads(-(-n_turns // 2))
+    values = by_workers(n_rows, n_files, n_trees, number, n_turns=n_turns)
+    turns = before + by_threads(-(-n_turns // 2))
+    took, of_tree = np.median([turn[1:] for turn in turns], axis=0).tolist()
+    models = {values["model"]} | {model_of(turn[0])[:8] for turn in turns}
+    if len(models) > 1:
+        raise RuntimeError(f"all fits must produce one model; they produced {sorted(models)}.")
+    return values | {"seconds of threads": took, "seconds a tree of threads": of_tree}
+
+
+def turns_of_threads(n_rows, n_files, n_trees, n_jobs, n_turns):
+    """Fit several times by threads of one process; return what :func:`seconds` returns of each."""
     frame = pd.read_parquet(files_of(n_rows, n_files))
     X, y, qid = frame.drop(columns=["label", "query"]), frame["label"], frame["query"]
     ranker_of(n_trees, n_jobs).fit(X[:2_000], y[:2_000], qid[:2_000])
-    fitted, took, tree = median_seconds(lambda: ranker_of(n_trees, n_jobs).fit(X, y, qid), n_turns)
-    return {"seconds": took, "seconds a tree": tree, "model": model_of(fitted)[:8]}
+    return [seconds(lambda: ranker_of(n_trees, n_jobs).fit(X, y, qid)) for _ in range(n_turns)]
 
 
 def predicted(n_rows, n_files, n_trees, n_workers, limit="0"):
