@@ -53,10 +53,14 @@ def files_of(n_rows, n_files):
     return folder
 
 
+#: Settings of Dask by which its processes take less time beside a fit; the guide advises them.
+QUIET = {"distributed.worker.profile.enabled": False, "distributed.admin.tick.interval": "1s"}
+
+
 @contextmanager
-def cluster_of(n_workers, limit=0):
-    """Start a cluster of processes of one thread."""
-    with dask.config.set({"distributed.worker.memory.spill": False}):
+def cluster_of(n_workers, limit=0, settings=None):
+    """Start a cluster of processes of one thread, with further settings of Dask."""
+    with dask.config.set({"distributed.worker.memory.spill": False} | (settings or {})):
         options = LOCAL | {"n_workers": n_workers, "memory_limit": limit}
         with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster) as client:
             yield client
@@ -117,13 +121,13 @@ def watching_rows():
         dask_frames._Fit.shuffled = shuffled
 
 
-def by_workers(n_rows, n_files, n_trees, n_workers, limit="0", n_turns=1):
+def by_workers(n_rows, n_files, n_trees, n_workers, limit="0", n_turns=1, settings=None):
     """Return the seconds of a fit by workers, those until they have the rows, and the largest peak.
 
-    Seconds are medians of the turns.
+    Seconds are medians of the turns. ``settings`` are further ones of Dask.
     """
     folder = files_of(n_rows, n_files)
-    with cluster_of(n_workers, limit) as client:
+    with cluster_of(n_workers, limit, settings) as client:
         compile_kernels(n_workers)
         fit_files = functools.partial(fit, ranker_of(n_trees), dd.read_parquet(folder))
         with watching_rows() as moved:
@@ -135,7 +139,7 @@ def by_workers(n_rows, n_files, n_trees, n_workers, limit="0", n_turns=1):
         return values | peaks_of(client) | {"model": model_of(turns[-1][0])[:8]}
 
 
-def by_workers_between_threads(n_rows, n_files, n_trees, number, n_turns):
+def by_workers_between_threads(n_rows, n_files, n_trees, number, n_turns, settings=None):
     """Return the values of :func:`by_workers`, and those of as many threads of one process.
 
     The threads fit before the cluster is there and after it has ended, so that neither slows the
@@ -143,7 +147,7 @@ def by_workers_between_threads(n_rows, n_files, n_trees, number, n_turns):
     """
     by_threads = functools.partial(turns_of_threads, n_rows, n_files, n_trees, number)
     before = by_threads(-(-n_turns // 2))
-    values = by_workers(n_rows, n_files, n_trees, number, n_turns=n_turns)
+    values = by_workers(n_rows, n_files, n_trees, number, n_turns=n_turns, settings=settings)
     turns = before + by_threads(-(-n_turns // 2))
     took, of_tree = np.median([turn[1:] for turn in turns], axis=0).tolist()
     models = {values["model"]} | {model_of(turn[0])[:8] for turn in turns}

@@ -271,7 +271,8 @@ def _binned(rows, bins):
 
     def bin_chunks(first: int, last: int) -> None:
         for start in range(first * _CHUNK, last * _CHUNK, _CHUNK):
-            _bin_chunk(rows.batch(start, start + _CHUNK), bins, binned[start : start + _CHUNK])
+            at = np.arange(start, min(start + _CHUNK, len(binned)))
+            _bin_chunk(rows.batch(start, start + _CHUNK), bins, binned, at)
 
     if positions is None:
         in_parts(bin_chunks, -(-len(binned) // _CHUNK))
@@ -296,10 +297,10 @@ def _bin_stored(values, positions, bins, binned):
 
     def bin_chunks(first: int, last: int) -> None:
         for start in range(first * _CHUNK, last * _CHUNK, _CHUNK):
-            at = positions[start : start + _CHUNK]
-            chunk = np.empty((len(at), binned.shape[1]), dtype=np.uint64)
-            _bin_chunk(values[start : start + _CHUNK], bins, chunk)
-            binned[at[at >= 0]] = chunk[at >= 0]
+            at, chunk = positions[start : start + _CHUNK], values[start : start + _CHUNK]
+            if at.min() < 0:
+                at, chunk = at[at >= 0], chunk[at >= 0]
+            _bin_chunk(chunk, bins, binned, at.astype(np.int64))
 
     in_parts(bin_chunks, -(-len(values) // _CHUNK))
 
@@ -327,27 +328,30 @@ def _positions(rows):
     return positions
 
 
-def _bin_chunk(values, bins, binned):
-    """Write the bins of some rows to ``binned``."""
-    binned[:] = bins.zeros
-    _bin_columns(*_stored_values(values), bins.bounds, bins.columns, binned.view(np.uint8))
+def _bin_chunk(values, bins, binned, at):
+    """Write the bins of some rows to the rows ``at`` of ``binned``."""
+    binned[at] = bins.zeros
+    values, rows, starts, step = _stored_values(values)
+    _bin_columns(values, at[rows], starts, step, bins.bounds, bins.columns, binned.view(np.uint8))
 
 
 def _stored_values(values):
     """Return ``(values, rows, starts, step)``: the stored values, and their rows.
 
-    Column ``j`` begins at the entry ``starts[j]``, and its next ones follow after ``step``. With a
-    step of 1, as in a CSC matrix, it ends before ``starts[j + 1]``. Otherwise it has all ``rows``.
-    Types are always the same, since each type compiles a kernel.
+    Column ``j`` begins at the entry ``starts[j]``, and its next ones follow after ``step``; it has
+    all ``rows``. With a step of 0, as of a CSC matrix, each value has a row of its own, and the
+    column ends before ``starts[j + 1]``. Types are always the same, since each type compiles a
+    kernel.
     """
     if issparse(values):
         values = values.tocsc()
-        return values.data.astype(float), values.indices.astype(int), values.indptr.astype(int), 1
+        return values.data.astype(float), values.indices.astype(int), values.indptr.astype(int), 0
     n_rows, n_columns = values.shape
-    rows, starts = np.arange(n_rows), np.arange(n_columns + 1)
-    starts[n_columns] = n_rows * n_columns
+    starts, step = np.arange(n_columns), n_columns
+    if values.strides[0] == values.itemsize:  # column by column, as in a data frame
+        values, starts, step = values.T, n_rows * starts, 1
     values = for_kernel(np.ascontiguousarray(values, dtype=np.float64))
-    return values.ravel(), rows, starts, n_columns
+    return values.ravel(), np.arange(n_rows), starts, step
 
 
 @njit(error_model="numpy", nogil=True)
@@ -359,7 +363,8 @@ def _bin_columns(values, rows, starts, step, bounds, columns, binned):
     the last bin. A value is compared with the last bounds of 16 groups of bounds, and then with the
     bounds of its group.
     """
-    is_sparse, last_bounds = step == 1, np.empty(_COMPARED_AT_ONCE)
+    is_sparse, last_bounds = step == 0, np.empty(_COMPARED_AT_ONCE)
+    step = np.uint64(max(step, 1))
     for number in range(np.uint64(len(columns))):
         column = columns[number]
         if column.feature < 0:
@@ -370,7 +375,7 @@ def _bin_columns(values, rows, starts, step, bounds, columns, binned):
         for k in range(_COMPARED_AT_ONCE):
             last_bounds[k] = bounds[feature, _COMPARED_AT_ONCE * (k + 1) - 1]
         for i in range(n):
-            value = values[first + i * np.uint64(step)]
+            value = values[first + i * step]
             group: Any = _count_below(np.uint64(last_bounds.ctypes.data), value)  # type: ignore[call-arg]
             bin_ = np.uint64(_COMPARED_AT_ONCE) * group
             bin_ += _count_below(begin + _BYTES * bin_, value)
