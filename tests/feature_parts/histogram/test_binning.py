@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_matrix, vstack
 
 from treerank.documents.rows import Rows
+from treerank.documents.stacked import StackedMatrix
 from treerank.feature_parts.histogram.binning import WIDTH, bin_rows, find_bins
 from treerank.feature_parts.rows import as_rows
 from treerank.feature_parts.trees.bin_sample import SAMPLE_SIZE
@@ -158,13 +159,19 @@ def test_a_sparse_matrix_has_the_bins_of_the_array_that_it_stands_for():
 
 @pytest.mark.parametrize("share", [0.3, 0.9, 1.0])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_rows_in_any_order_have_their_bins_however_the_matrix_is_stored(share, dtype):
-    X = RNG.normal(size=(1200, 11)).round(1).astype(dtype)
+@pytest.mark.parametrize("n_features", [1, 11])
+def test_rows_in_any_order_have_their_bins_however_the_matrix_is_stored(share, dtype, n_features):
+    X = RNG.normal(size=(1200, n_features)).round(1).astype(dtype)
     X[RNG.random(X.shape) < 0.1] = np.nan
     drawn = RNG.permutation(len(X))[: int(share * len(X))]
     for order in (drawn, np.append(drawn, drawn[:7])):  # some rows twice
         bins = find_bins(Rows(X))
         expected = bin_rows(Rows(X[order]), bins)
-        for stored in (X, np.asfortranarray(X), np.repeat(X, 2, axis=1)[:, ::2]):
+        by_column = np.asfortranarray(X)
+        parts = [by_column[:500], X[500:500], X[500:501], by_column[501:]]
+        stacked = StackedMatrix(parts, n_features, X.dtype)
+        for stored in (X, by_column, np.repeat(X, 2, axis=1)[:, ::2], csr_matrix(X), stacked):
+            if stored is stacked and order is not drawn:
+                continue  # a worker's rows are never drawn twice
             rows = Rows(stored, order=order.astype(np.int32))
             np.testing.assert_array_equal(bin_rows(rows, bins), expected)
