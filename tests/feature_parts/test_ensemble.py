@@ -414,6 +414,20 @@ def test_given_shares_count_as_25_queries():
     np.testing.assert_allclose(found, nnls(rows, goal)[0], rtol=2e-3)
 
 
+@pytest.mark.parametrize("loss", ["listnet", "xendcg", "approx_ndcg"])
+def test_the_loss_of_a_part_sees_the_labels_as_if_it_were_that_of_the_ranker(loss):
+    def columns(of_ranker, of_parts):
+        trees = clone(TREES).set_params(random_state=0)
+        part = Ensemble([trees, trees], losses=of_parts, n_bags=0, n_refits=1)
+        ranker = TreeDirectRanker(part, loss=of_ranker, random_state=0)
+        return ranker.fit(X, Y, QID).transform(X).T
+
+    squared = "half_squared_error"
+    first, second = columns(squared, [loss, None])
+    np.testing.assert_array_equal((second, first), columns(loss, [squared, None]))
+    assert (first != second).any()
+
+
 def test_losses_that_an_objective_of_the_users_own_cannot_take_are_warned_of():
     objective = Flat(OBJECTIVE.groups)
     with pytest.warns(UserWarning, match=r"losses=\['half_squared_error'\] are not used: Flat is"):

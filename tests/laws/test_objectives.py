@@ -19,7 +19,7 @@ from treerank.documents.queries import QueryGroups
 from treerank.numerics import threads
 from treerank.objectives import make_objective
 from treerank.objectives.batches import query_batches
-from treerank.objectives.factory import LOSSES
+from treerank.objectives.factory import LOSSES, get_loss
 from treerank.objectives.lists.losses import POINTWISE
 from treerank.objectives.pairs.losses import PAIR_LOSSES
 from treerank.objectives.pairs.rules import PAIRS
@@ -186,6 +186,15 @@ def test_scores_may_be_any_numbers_in_any_layout(name):
     others = [whole.astype(dtype) for dtype in (int, np.float32, np.float16, object)]
     for given in (strided, np.asfortranarray(whole), *others):
         assert_same([*objective(given), *objective.derivatives(given)], expected, rtol=0)
+
+
+@pytest.mark.parametrize("loss", [loss for loss in LOSSES if loss not in PAIR_LOSSES])
+@every_loss
+def test_with_another_loss_an_objective_is_the_same_as_one_made_with_it(name, loss):
+    objective, scores = built(name)
+    made, _ = built(loss)
+    other = objective.with_loss(get_loss(loss))
+    assert_same(other(scores, iteration=1), made(scores, iteration=1), rtol=1e-12, atol=1e-14)
 
 
 def full_of_garbage(shape, dtype=float):

@@ -10,6 +10,7 @@ To add one, derive from :class:`~treerank.objectives.lists.objective.ListwiseLos
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -233,14 +234,10 @@ class HalfSquaredError(ListwiseLoss):
     head_weight: ClassVar[str] = "uniform"
 
     def bind(self, judgments: Judgments) -> ListwiseObjective:
-        """Return the objective of judged documents.
-
-        The weighted mean label is subtracted from labels.
-        """
-        y, groups = judgments.y, judgments.groups
-        weight = judgments.sample_weight * judgments.query_weight[groups.codes]
-        mean = float(np.average(y, weights=weight)) if weight.any() else 0.0
-        return super().bind(judgments.labeled(y - mean))
+        """Return the objective of judged documents, which subtracts the weighted mean label."""
+        weight = judgments.sample_weight * judgments.query_weight[judgments.groups.codes]
+        mean = float(np.average(judgments.y, weights=weight)) if weight.any() else 0.0
+        return CenteredObjective(self, judgments, mean)
 
     def order(self, judgments: Judgments) -> np.ndarray:
         """Return the rows unchanged: no term depends on another document."""
@@ -252,6 +249,26 @@ class HalfSquaredError(ListwiseLoss):
         """Return the weighted squared error of each document, and its gradient and hessian."""
         residual, weight = scores - lists.y, lists.weight
         return weight * residual**2 / 2, weight * residual, weight.copy()
+
+
+@dataclass(frozen=True, eq=False)
+class CenteredObjective(ListwiseObjective):
+    """A loss of judged documents whose labels count from a mean.
+
+    The judgments hold the labels as they are, for other losses of the same documents.
+
+    Attributes
+    ----------
+    mean : float
+        Mean of all labels, which those of a subset of the rows count from, too.
+    """
+
+    mean: float
+
+    @cached_property
+    def y(self) -> np.ndarray:
+        """Labels, less the mean."""
+        return self.judgments.y[self.rows] - self.mean
 
 
 #: Pointwise losses by name.
