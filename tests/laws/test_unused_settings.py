@@ -12,7 +12,7 @@ import pytest
 from small_rankers import DATA, NAMES, SMALL_TREES, made
 
 from treerank import LightGBMTrees, TreeDirectRanker
-from treerank.baselines import ListNet, RankNet, RankNetStar
+from treerank.baselines import ListNet, RankNetStar
 from treerank.feature_parts import MLP, Ensemble
 from treerank.feature_parts.base import traits_of
 from treerank.feature_parts.registry import FEATURE_PARTS, make_feature_part
@@ -120,6 +120,10 @@ UNUSED = {
     "decay": (TreeDirectRanker(MLP(decay_rate=0.1, n_epochs=1)), "decay_rate .* for decay=None"),
     "momentum": (TreeDirectRanker(MLP(momentum=0.5, n_epochs=1)), "for optimizer='adam', which"),
     "dropout": (ListNet(dropout=0.5, n_epochs=1), "dropout must be left out for hidden=()"),
+    "dropout of outputs": (
+        RankNetStar((4,), dropout=0.2, n_epochs=1),
+        "dropout must be left out for hidden=(4,), whose only layer is f(x) and has no hidden",
+    ),
     "losses of an ensemble": (
         TreeDirectRanker(
             Ensemble(["linear", "lightgbm"], losses=["listmle", None], n_bags=0, n_refits=1)
@@ -175,9 +179,6 @@ class ByGap(TreeDirectRanker):
         ),
         TreeDirectRanker(["linear", "lightgbm"], weight="map", loss="hinge", k=3),
         TreeDirectRanker(["linear"], weight="map"),  # by which the weights of parts are fitted
-        ListNet(optimizer="adam", n_epochs=1),
-        RankNet(optimizer="adamw", n_epochs=1),
-        RankNetStar((4, 2), decay=None, n_epochs=1),
         RankNetStar((4,), activation="relu", n_epochs=1),  # of the outputs
         TreeDirectRanker("lightgbm", weight="uniform", pairs="top_10", smoothing=0.5),
         TreeDirectRanker("lightgbm", weight="map", k=3, smoothing=0.5),
@@ -187,3 +188,20 @@ class ByGap(TreeDirectRanker):
 )
 def test_what_is_used_or_left_at_its_default_is_no_warning(ranker):
     ranker.set_params(random_state=0).fit(DATA.X, DATA.y, DATA.qid)
+
+
+#: Rankers that are networks, and settings that decide which others are read.
+NETWORKS = [name for name in NAMES if "optimizer" in made(name).get_params(deep=False)]
+DECIDING = {
+    "optimizer": ["adam", "adamw", "sgd"],
+    "decay": [None, "step"],
+    "hidden": [(4,), (4, 2)],
+}
+
+
+@pytest.mark.parametrize("parameter", DECIDING)
+@pytest.mark.parametrize("name", NETWORKS)
+def test_the_defaults_of_a_network_are_no_warning_whatever_else_is_set(name, parameter):
+    for value in DECIDING[parameter]:
+        ranker = type(made(name))(n_epochs=1, random_state=0, **{parameter: value})
+        ranker.fit(DATA.X, DATA.y, DATA.qid)

@@ -51,6 +51,23 @@ def test_the_head_of_ranknet_star_is_trained_and_squashes():
     np.testing.assert_allclose(ranker.distance(DATA.X[:5], DATA.X[5:10]), np.abs(np.tanh(margin)))
 
 
+@pytest.mark.parametrize("hidden", [(6, 3), (3,)])
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"hidden": (4, 10**9)}, "^each of hidden must be .* at most 65536; got 1000000000"),
+        ({"hidden": (10**9,)}, "^each of hidden must be .* at most 65536; got 1000000000"),
+        ({"activation": "step"}, "^activation must be one of .*; got 'step'"),
+        ({"dropout": 2.0}, "^dropout must be .* below 1; got 2.0"),
+    ],
+)
+def test_errors_of_ranknet_star_name_its_parameters_not_those_of_its_network(
+    hidden, wrong, message
+):
+    with pytest.raises(ValueError, match=message):
+        RankNetStar(**{"hidden": hidden} | wrong).fit(*DATA)
+
+
 def test_across_queries_documents_of_other_queries_teach():
     X, y, qid = np.array([[0.0], [1.0], [2.0]]), [0, 1, 2], ["a", "b", "c"]
     ranker = RankNetStar((4, 2), learning_rate=0.05, random_state=0).fit(X, y, qid)

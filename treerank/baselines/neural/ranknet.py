@@ -12,12 +12,16 @@ from typing import Annotated, Any
 import numpy as np
 
 from treerank.baselines.neural.neural_ranker import NeuralRanker
-from treerank.checks import check_counts
+from treerank.checks import check_counts, quote, warn_user
 from treerank.documents.queries import QueryGroups
 from treerank.feature_parts.base import traits_of
+from treerank.feature_parts.networks.limits import MOST_UNITS
 from treerank.objectives.pairs.rules import PairRule
 from treerank.objectives.pairs.weights import Weight
-from treerank.parameters import Finite, Rule, Size
+from treerank.parameters import Finite, Rule, Size, is_given
+
+#: Units of each layer, of which there is one at least.
+_Layers = Annotated[Sequence[int], Rule(check_counts, shortest=1, at_most=MOST_UNITS)]
 
 
 @dataclass(eq=False, repr=False)
@@ -154,7 +158,13 @@ class RankNetStar(NeuralRanker):
 
     loss, weight, tau = "half_squared_tanh", "uniform", "tanh"
 
-    hidden: Annotated[Sequence[int], Rule(check_counts, shortest=1)] = (200, 50, 30, 10, 5)
+    hidden: Annotated[Sequence[int], Rule(check_counts, shortest=1, at_most=MOST_UNITS)] = (
+        200,
+        50,
+        30,
+        10,
+        5,
+    )
     _: KW_ONLY
     across_queries: bool = True
     pairs: PairRule = "adjacent"
@@ -165,9 +175,19 @@ class RankNetStar(NeuralRanker):
     def feature_part(self) -> Any:
         """The network that these parameters describe, unfitted."""
         shape = {"hidden": tuple(self.hidden[:-1]), "n_outputs": self.hidden[-1]}
-        part = super().feature_part.set_params(**shape, output_activation=self.activation)
+        return super().feature_part.set_params(**shape, output_activation=self.activation)
+
+    def _part_for(self, data, held_out):
+        part = super()._part_for(data, held_out)
+        if part.hidden:
+            return part
+        if is_given(self, "dropout"):
+            warn_user(
+                f"dropout must be left out for hidden={quote(self.hidden)}, whose only layer is "
+                f"f(x) and has no hidden units; got {self.dropout!r}, which is not used."
+            )
         # Without hidden layers, only the outputs have an activation.
-        return part if part.hidden else part.set_params(activation=type(part).activation)
+        return part.set_params(activation=type(part).activation, dropout=type(part).dropout)
 
     def _make_objective(self, data, seed):
         return super()._make_objective(_merged(data) if self.across_queries else data, seed)

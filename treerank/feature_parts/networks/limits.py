@@ -1,14 +1,15 @@
 """Limits: how large a network may be, and what its state in a model file may hold."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any
-
-import torch
+from typing import TYPE_CHECKING, Annotated, Any
 
 from treerank.checks import check_count, quote
 from treerank.feature_parts.standardization import STANDARDIZATION_RULES
 from treerank.files.states import count, history, size
 from treerank.parameters import Rule
+
+if TYPE_CHECKING:
+    import torch
 
 #: Most units of a layer, and most weights of a network: more would not fit into memory.
 MOST_UNITS, MOST_WEIGHTS = 2**16, 10**8
@@ -35,12 +36,16 @@ KEPT = {
 STATE_RULES = KEPT | STANDARDIZATION_RULES
 
 
-def checked_weights(arrays: Any, expected: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+def checked_weights(
+    arrays: Any, expected: "Mapping[str, torch.Tensor]"
+) -> "dict[str, torch.Tensor]":
     """Return arrays as tensors, by name.
 
     Refuses other names, types and shapes than those of ``expected``, and numbers that are not
     finite.
     """
+    import torch  # rankers read the limits without it
+
     if not isinstance(arrays, dict) or set(arrays) != set(expected):
         raise ValueError("weights must be those of the network that the parameters describe.")
     weights = {name: torch.as_tensor(values) for name, values in arrays.items()}
