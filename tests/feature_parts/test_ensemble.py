@@ -433,3 +433,45 @@ def test_losses_that_an_objective_of_the_users_own_cannot_take_are_warned_of():
     with pytest.warns(UserWarning, match=r"losses=\['half_squared_error'\] are not used: Flat is"):
         Ensemble([TREES], losses=["half_squared_error"], n_bags=2).fit(X, objective)
     Ensemble([TREES], losses=[None], n_bags=2).fit(X, objective)
+
+
+class Square(Flat):
+    """An objective of the user's own, which says what its convex form and those of losses are."""
+
+    def derivatives(self, scores, *, iteration=0):
+        return scores - Y.mean(), np.ones(len(scores))
+
+    def __call__(self, scores, *, iteration=0):
+        slopes = self.derivatives(scores)
+        return float((slopes[0] ** 2).sum() / 2), *slopes
+
+    def taking(self, rows, groups):
+        return Square(groups)
+
+    def bind(self, judgments):
+        return Square(judgments.groups)
+
+    def with_loss(self, loss):
+        return self
+
+    def convex(self):
+        return self
+
+
+@pytest.mark.parametrize(
+    ("objective", "losses", "message"),
+    [
+        (OBJECTIVE, ["listnet", None], "got 'listnet', which 'logistic' replaces."),
+        (2 * OBJECTIVE, ["listmle", None], "got 'listmle', which 'logistic' replaces."),
+        (Square(OBJECTIVE.groups), ["listnet", None], "got 'listnet', which 'Square' replaces."),
+        (OBJECTIVE, [Square(None), None], None),  # which is fitted as it says
+        (Square(OBJECTIVE.groups), [Square(None), None], None),
+    ],
+)
+def test_the_loss_that_linear_models_are_fitted_to_instead_is_named(objective, losses, message):
+    part = Ensemble(["linear", TREES], losses=losses, n_bags=2)
+    if message is None:
+        part.fit(X, objective)
+    else:
+        with pytest.warns(UserWarning, match=message):
+            part.fit(X, objective)

@@ -46,6 +46,7 @@ from treerank.files.states import StateRule, array, count, history, size
 from treerank.objectives.base import Objective, as_objective
 from treerank.objectives.batches import taken
 from treerank.objectives.factory import PairlessLosses, get_loss
+from treerank.objectives.lists.objective import ListwiseLoss
 from treerank.parameters import Positive, Seed, Whole
 from treerank.progress import (
     Progress,
@@ -306,13 +307,16 @@ class Ensemble(PartList):
                 f"losses={quote(self.losses)} are not used: {objective.name} is an objective of "
                 "your own, without a method with_loss(loss), so all parts are fitted to it."
             )
+        # A loss of the user's own says itself what its convex form is.
         replaced = {
             quote(loss): chosen.convex_or_itself()
             for part, loss, chosen in zip(self.parts, losses, objectives, strict=True)
-            if loss is not None and traits_of(make_feature_part(part)).fits_convex
+            if loss is not None and isinstance(get_loss(loss), ListwiseLoss)
+            if traits_of(make_feature_part(part)).fits_convex
             if chosen is not None and chosen.convex() is not None
         }
         if replaced:
+            names = " and ".join(sorted({repr(convex.name) for convex in replaced.values()}))
             of_ranker = objective.convex_or_itself()
             # Without bags, the parts without a loss of their own decide the scale of the scores.
             is_same = self._number_of_bags(objective) > 0 and all(
@@ -321,7 +325,7 @@ class Ensemble(PartList):
             none = "fits these parts to the loss of the ranker, which may give another model"
             warn_user(
                 "losses are not used for parts whose weights are fitted by convex optimization, "
-                f"such as linear models; got {', '.join(replaced)}, which 'logistic' replaces. "
+                f"such as linear models; got {', '.join(replaced)}, which {names} replaces. "
                 + ("Write None for these parts." if is_same else f"None {none}.")
             )
         return [objective if chosen is None else chosen for chosen in objectives]
