@@ -186,6 +186,18 @@ def test_a_model_of_xgboost_with_other_bytes_is_refused(old, new):
         XGBoostTrees().set_state(state | {"model": state["model"].replace(old, new)})
 
 
+@pytest.mark.parametrize("interval", ["", "0", "1 0", "0 99", "-1 2", "a b", "1" * 5000 + " 2"])
+def test_iterations_that_a_model_does_not_have_cannot_be_left_out(interval):
+    part = fitted(XGBoostTrees, max_depth=1)
+    state = part.get_state()
+    part.booster_.set_attr(treerank_draws=interval)
+    model = part.dump_booster(part.booster_)
+    rule = "A model of XGBoost must (have the iterations of treerank_draws|be one .* reads)"
+    with pytest.raises(ValueError, match=rule) as caught:
+        XGBoostTrees().set_state(state | {"model": model})
+    assert len(str(caught.value)) < 500
+
+
 def test_the_base_score_of_xgboost_is_added():
     state = fitted(XGBoostTrees, max_depth=1).get_state()
     forged = state["model"].replace(b"\x05[0E0]", b"\x05[1E9]")

@@ -1,6 +1,7 @@
 """A fit that was killed goes on from its checkpoint only as the fit that it was."""
 
 import shutil
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from treerank import (
 from treerank.baselines import RankSVM
 from treerank.datasets import Batches
 from treerank.feature_parts import Stages
+from treerank.feature_parts.trees.boosting import BoostedTrees
 from treerank.metrics import NDCG
 
 X, Y, QID = make_web_search(40, documents_per_query=20, n_features=6, random_state=0)
@@ -145,9 +147,10 @@ def test_a_fit_without_a_random_state_warns_that_it_will_not_go_on(tmp_path):
         ranker.set_params(random_state=None).fit(X, Y, QID)
 
 
-def test_the_default_ranker_goes_on_where_it_draws_columns(tmp_path):
+@pytest.mark.parametrize("part", ["lightgbm", "xgboost"])
+def test_a_ranker_goes_on_where_it_draws_columns_by_default(part, tmp_path):
     X, y, qid = make_web_search(110, documents_per_query=8, n_features=10, random_state=1)
-    ranker, whole = (TreeDirectRanker(random_state=0) for _ in range(2))
+    ranker, whole = (TreeDirectRanker(part, random_state=0) for _ in range(2))
 
     done = []
     with checkpointing(tmp_path / "fit"):
@@ -160,16 +163,23 @@ def test_the_default_ranker_goes_on_where_it_draws_columns(tmp_path):
     np.testing.assert_array_equal(ranker.predict(X), whole.predict(X))
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
+class DrawingTrees(LightGBMTrees):
+    """Trees of which a resumed fit would draw other columns."""
+
+    settings_to_resume = BoostedTrees.settings_to_resume
+
+
 def test_a_refusal_names_what_auto_is_and_what_to_write(tmp_path):
     X, y, qid = make_web_search(40, documents_per_query=10, n_features=10, random_state=1)
     rule = (
-        r"colsample_bytree must be 1\.0 for XGBoostTrees .*; got 0\.5, from 'auto'\. "
-        r"Write XGBoostTrees\(colsample_bytree=1\.0\), or HistogramTrees\(\), which"
+        r"colsample_bytree must be 1\.0 for DrawingTrees .*; got 0\.5, from 'auto'\. "
+        r"Write DrawingTrees\(colsample_bytree=1\.0\), or HistogramTrees\(\), which"
     )
     with checkpointing(tmp_path / "fit"), pytest.raises(ValueError, match=rule):
-        TreeDirectRanker("xgboost", random_state=0).fit(X, y, qid)
+        TreeDirectRanker(DrawingTrees(), random_state=0).fit(X, y, qid)
     assert not (tmp_path / "fit").exists()
-    ranker = TreeDirectRanker(XGBoostTrees(3, colsample_bytree=1.0), random_state=0)
+    ranker = TreeDirectRanker(DrawingTrees(n_estimators=3, colsample_bytree=1.0), random_state=0)
     with checkpointing(tmp_path / "fit", every=1):
         ranker.fit(X, y, qid)
     assert (tmp_path / "fit").exists()

@@ -1,10 +1,12 @@
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 from boosted_regression import SMALL, TARGET, TARGETS, VALIDATION, X, fitted, own_trees_too
 from forest_cases import values_of_trees
 from own_objective import Given, HalfSquare
 
-from treerank import HistogramTrees, LightGBMTrees, checkpointing
+from treerank import HistogramTrees, LightGBMTrees, XGBoostTrees, checkpointing
 from treerank.progress import listening
 
 pytestmark = pytest.mark.slow
@@ -90,11 +92,14 @@ def test_validation_alone_is_written_down_and_stops_nothing(part_class):
     assert fitted(part_class).evals_result_ == {}
 
 
+@dataclass
 class Killed(HalfSquare):
     """An objective that ends the fit before an iteration."""
 
+    dies_at: int = 11
+
     def derivatives(self, scores, *, iteration=0):
-        if iteration == 11:
+        if iteration == self.dies_at:
             raise KeyboardInterrupt
         return super().derivatives(scores, iteration=iteration)
 
@@ -116,19 +121,32 @@ def test_a_killed_fit_goes_on_from_its_checkpoint_to_the_same_model(part_class, 
     np.testing.assert_array_equal(other.transform(X), fitted(part_class, TARGET + 1).transform(X))
 
 
+COLUMNS, ROWS = {"colsample_bytree": 0.5}, {"subsample": 0.6}
+
+
 @pytest.mark.parametrize("target", [TARGET, TARGETS], ids=["one output", "three outputs"])
 @pytest.mark.parametrize("n_first", [0, 4])
-def test_a_fit_that_draws_columns_goes_on_to_the_same_model(target, n_first, tmp_path):
+@pytest.mark.parametrize(
+    ("cls", "drawn"),
+    [
+        (LightGBMTrees, COLUMNS),
+        (XGBoostTrees, COLUMNS),
+        (XGBoostTrees, ROWS),
+        (XGBoostTrees, COLUMNS | ROWS),
+    ],
+)
+def test_a_fit_that_draws_goes_on_to_the_same_model(cls, drawn, target, n_first, tmp_path):
     def trees():
-        settings = SMALL | {"colsample_bytree": 0.5, "random_state": 3, "warm_start": True}
-        part = LightGBMTrees(**settings | {"n_estimators": n_first or 15})
+        settings = SMALL | drawn | {"random_state": 3, "warm_start": True}
+        part = cls(**settings | {"n_estimators": n_first or 15})
         part = part.fit(X, HalfSquare(target)) if n_first else part
         return part.set_params(n_estimators=15)
 
     part, objective = trees(), HalfSquare(target)
     with checkpointing(tmp_path / "fit.checkpoint", every=3):
-        with pytest.raises(KeyboardInterrupt):
-            part.fit(X, Killed(target))
+        for dies_at in (8, 11):
+            with pytest.raises(KeyboardInterrupt):
+                part.fit(X, Killed(target, dies_at=dies_at))
         part.fit(X, objective)
     assert objective.seen[1][0] == 9
     whole = trees().fit(X, HalfSquare(target))
@@ -192,8 +210,6 @@ def test_an_iteration_without_a_split_has_no_place_in_the_record(part_class, tmp
 
 @pytest.mark.parametrize("share", [0.5, 1.0])
 def test_a_fit_goes_on_after_an_iteration_without_a_split(part_class, share, tmp_path):
-    if share < 1 and part_class is not LightGBMTrees:
-        pytest.skip("a fit that draws columns is refused")
     settings = {**SMALL, "n_estimators": 9, "early_stopping_rounds": None}
     settings["colsample_bytree"] = share
     validation = HELD_OUT, rounded

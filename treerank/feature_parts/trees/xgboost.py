@@ -58,6 +58,8 @@ _OWN = (
 TAKEN = (*_SHARED, *_RENAMED.values(), *_OWN)
 #: Attribute of a booster that stores how ``fit`` treated zeros: as numbers or as missing.
 _ZEROS = "treerank_zeros"
+#: Attribute of a booster that stores which of its iterations only repeat draws.
+_DRAWS = "treerank_draws"
 #: Few rows get one bin for this number of rows, but at least this number of bins: splitting few
 #: rows takes as long as reading their bins.
 _ROWS_PER_BIN, _FEW_BINS = 8, 128
@@ -131,7 +133,7 @@ class XGBoostTrees(BoostedTrees):
         "subsample": 1.0,
         "categorical_features": None,  # then XGBoost finds its bins from all rows, by sketches
     }
-    settings_to_resume = BoostedTrees.settings_to_resume | {"engine_params": None}
+    settings_to_resume: ClassVar[dict[str, Any]] = {"engine_params": None}
     #: XGBoost squares gradients, and sums of them, in single precision.
     largest_derivative = math.sqrt(LARGEST)
 
@@ -156,6 +158,8 @@ class XGBoostTrees(BoostedTrees):
         zeros = _treatment_of_zeros(task.rows, task.earlier)
         params = xgboost_parameters(self, task)
         data, held_out = self._matrices(task)
+        is_drawn = min(params["subsample"], params["colsample_bytree"]) < 1
+        n_draws = task.n_resumed if is_drawn else 0
         booster = xgboost.train(
             params,
             data,
@@ -164,10 +168,14 @@ class XGBoostTrees(BoostedTrees):
             evals=held_out,
             # XGBoost writes names and values into one text, which it splits at spaces.
             custom_metric=lambda scores, _: ("metric", progress.measure(scores)),
-            callbacks=[ProgressCallback(progress, self.dump_booster)],
+            callbacks=[
+                DrawingCallback(data, derivatives.shape, n_draws),
+                ProgressCallback(progress, n_draws, self.dump_booster),
+            ],
             verbose_eval=False,
             xgb_model=task.earlier,
         )
+        booster = without_draws(booster)
         self._refuse_overflow(booster, derivatives)
         kept = progress.kept()
         booster = booster if kept is None else booster[:kept]
@@ -222,8 +230,8 @@ class XGBoostTrees(BoostedTrees):
             raise ValueError(f"A model of XGBoost must be UBJSON; got {type(model)}.")
         read_xgboost(read_ubjson(model))
         try:
-            return xgboost.Booster(model_file=bytearray(model))
-        except xgboost.core.XGBoostError as error:
+            return without_draws(xgboost.Booster(model_file=bytearray(model)))
+        except (AssertionError, xgboost.core.XGBoostError) as error:  # of an attribute without text
             raise ValueError("A model of XGBoost must be one that XGBoost reads.") from error
 
     def describe(self, booster: xgboost.Booster) -> tuple[int, int, int]:
@@ -409,19 +417,75 @@ def with_infinite_cuts(model: bytes, starts: np.ndarray, cuts: np.ndarray) -> by
     return model if changed == model else changed
 
 
+class DrawingCallback(xgboost.callback.TrainingCallback):
+    """A callback that draws rows and columns for ``n_iterations`` iterations, before the first one.
+
+    XGBoost draws for each tree before it finds that gradients of 0 allow no split. So a resumed fit
+    then draws for its first new tree what an uninterrupted fit draws. The trees without a split
+    stay in the booster, with an attribute by which :func:`without_draws` takes them out later: a
+    new booster would seed the draws of this one anew. ``shape`` is the shape of the gradient.
+    """
+
+    def __init__(self, data: xgboost.DMatrix, shape: tuple[int, ...], n_iterations: int):
+        super().__init__()
+        self.data, self.shape, self.n_iterations = data, shape, n_iterations
+
+    def before_training(self, model: Any) -> Any:
+        """Return the booster, with one iteration for each draw."""
+        start, zeros = model.num_boosted_rounds(), np.zeros(self.shape, dtype=np.float32)
+        stop = start + self.n_iterations
+        for iteration in range(start, stop):
+            model.update(self.data, iteration, lambda scores, _: (zeros, zeros))
+        if self.n_iterations > 0:
+            model.set_attr(**{_DRAWS: f"{start} {stop}"})
+        return model
+
+
+def without_draws(booster: xgboost.Booster) -> xgboost.Booster:
+    """Return a booster without the iterations of :class:`DrawingCallback`.
+
+    Slices of a booster are boosters, but two of them cannot be joined.
+    """
+    interval = booster.attr(_DRAWS)
+    if interval is None:
+        return booster
+    numbers = re.fullmatch(r"([0-9]{1,9}) ([0-9]{1,9})", interval)
+    start, stop = map(int, numbers.groups()) if numbers else (1, 0)
+    if not start <= stop <= booster.num_boosted_rounds():
+        raise ValueError(
+            f"A model of XGBoost must have the iterations of {_DRAWS}; got {quote(interval)}."
+        )
+    document = json.loads(booster.save_raw("json"))
+    del document["learner"]["attributes"][_DRAWS]
+    model = document["learner"]["gradient_booster"]["model"]
+    firsts = model["iteration_indptr"]
+    n_left_out = firsts[stop] - firsts[start]
+    for trees in (model["trees"], model["tree_info"]):
+        del trees[firsts[start] : firsts[stop]]
+    for number, tree in enumerate(model["trees"]):
+        tree["id"] = number
+    model["iteration_indptr"] = firsts[:start] + [first - n_left_out for first in firsts[stop:]]
+    model["gbtree_model_param"]["num_trees"] = str(len(model["trees"]))
+    # Of JSON's escapes, XGBoost only reads those with one letter, such as \n.
+    text = json.dumps(document, ensure_ascii=False)
+    return xgboost.Booster(model_file=bytearray(text, "utf-8"))
+
+
 class ProgressCallback(xgboost.callback.TrainingCallback):
     """A callback that records each iteration and stops XGBoost when ``progress`` does.
 
-    ``dump(booster)`` returns the model to save in a checkpoint.
+    ``n_draws`` iterations of the booster are none of the fit. ``dump(booster)`` returns the model
+    to save in a checkpoint.
     """
 
-    def __init__(self, progress: Progress, dump: Callable[[Any], Any]):
+    def __init__(self, progress: Progress, n_draws: int, dump: Callable[[Any], Any]):
         super().__init__()
-        self.progress, self.dump = progress, dump
+        self.progress, self.n_draws, self.dump = progress, n_draws, dump
 
     def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
         """Return whether to stop."""
-        return self.progress.record(model.num_boosted_rounds(), lambda: self.dump(model))
+        n_done = model.num_boosted_rounds() - self.n_draws
+        return self.progress.record(n_done, lambda: self.dump(model))
 
 
 def check_known(engine_params: dict[str, Any]) -> None:
@@ -453,7 +517,8 @@ def xgboost_parameters(part: Any, task: GrowthTask) -> dict[str, Any]:
         "max_bin": part.n_bins_for(rows),
         "nthread": task.n_threads,
         "disable_default_eval_metric": 1,
-        "seed": task.seed + derivatives.iteration,  # a continued fit must not draw the same rows
+        # A continued fit must draw other rows than the earlier one, a resumed fit the same rows.
+        "seed": task.seed + derivatives.iteration - task.n_resumed,
     }
     if task.earlier is None:
         params["base_score"] = 0.0
