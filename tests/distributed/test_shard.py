@@ -254,10 +254,11 @@ def test_shares_of_workers_follow_each_other_and_make_up_the_whole():
     assert Rows(X).share_of(5) == (0, 5)
 
 
-def test_a_fit_goes_on_from_a_checkpoint_that_all_workers_reach(tmp_path):
+@pytest.mark.parametrize("cls", [HistogramTrees, XGBoostTrees])
+def test_a_fit_goes_on_from_a_checkpoint_that_all_workers_reach(cls, tmp_path):
     checkpoint = Checkpoint(tmp_path / "fit.checkpoint", every=2)
-    trees = HistogramTrees(4, learning_rate=0.1, num_leaves=7, n_jobs=1)
-    ranker = TreeDirectRanker(trees, random_state=0)
+    settings = {"learning_rate": 0.1, "num_leaves": 7, "colsample_bytree": 0.5, "n_jobs": 1}
+    ranker = TreeDirectRanker(cls(n_estimators=4, **settings), random_state=0)
     frame = frame_of(X, Y, QID)
     fit_in_threads(ranker, 2, frame, checkpoint=checkpoint)
     assert os.listdir(tmp_path) == ["fit.checkpoint"]
@@ -267,6 +268,7 @@ def test_a_fit_goes_on_from_a_checkpoint_that_all_workers_reach(tmp_path):
     with checkpointing(checkpoint.path):
         one = longer.fit(frame.drop(columns=["label", "query"]), Y, QID)
     assert_equal_fits(several, one)
+    assert_equal_fits(clone(longer).fit(frame.drop(columns=["label", "query"]), Y, QID), one)
 
 
 def test_a_checkpoint_that_a_worker_does_not_reach_is_refused(tmp_path, monkeypatch):
