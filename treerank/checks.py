@@ -32,8 +32,8 @@ LARGEST_NUMBER = 1e30
 MANY = 2**20
 #: Largest number of whole numbers in a sequence.
 MOST_COUNTS = 1000
-#: Number of characters of a value that a message shows.
-MAX_SHOWN = 200
+#: Number of characters of a value that a message shows, and of all values that are allowed.
+MAX_SHOWN, MAX_CHOICES = 200, 1000
 
 
 def check_count(
@@ -196,7 +196,10 @@ def check_choice(name: str, value: Any, allowed: Collection[Any]) -> None:
     if not is_plain or isinstance(value, bool) or value not in allowed:
         meant = closest(value, allowed)
         ordered = sorted(allowed, key=lambda value: (value is not None, value))
-        raise ValueError(f"{spelled(name)} must be one of {ordered}; got {quote(value)}.{meant}")
+        raise ValueError(
+            f"{spelled(name)} must be one of {quote(ordered, MAX_CHOICES)}; got "
+            f"{quote(value)}.{meant}"
+        )
 
 
 def closest(value: Any, allowed: Iterable[Any]) -> str:
@@ -213,7 +216,11 @@ def closest(value: Any, allowed: Iterable[Any]) -> str:
         return " A model file holds no functions: pass it again by set_params."
     by_lower = {str(name).lower(): name for name in allowed if isinstance(name, str)}
     matches = difflib.get_close_matches(str(value).lower(), by_lower, n=1, cutoff=0.75)
-    return f" Did you mean {by_lower[matches[0]]!r}?" if isinstance(value, str) and matches else ""
+    return (
+        f" Did you mean {quote(by_lower[matches[0]])}?"
+        if isinstance(value, str) and matches
+        else ""
+    )
 
 
 def by_name(name: str, value: Any, allowed_values: Mapping[str, Any], kind: type) -> Any:
@@ -327,7 +334,7 @@ def refuse_where(wrong: np.ndarray, values: np.ndarray, rule: str, advice: str =
     """
     if wrong.any():
         row = int(np.argmax(wrong))
-        raise ValueError(f"{rule}; got {float(values[row])!r} in row {row}.{advice}")
+        raise ValueError(f"{rule}; got {quote(float(values[row]))} in row {row}.{advice}")
 
 
 def as_numbers(name: str, values: Any) -> np.ndarray:
@@ -466,7 +473,7 @@ def _columns_by_name(by_row: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     """
     for name, values in by_row.items():
         if isinstance(values, Mapping) and not hasattr(values, "shape"):  # as sparse matrices have
-            yield from ((f"{name}[{key!r}]", column) for key, column in values.items())
+            yield from ((f"{name}[{quote(key)}]", column) for key, column in values.items())
         else:
             yield name, values
 
@@ -515,8 +522,8 @@ def is_whole(value: Any) -> bool:
     return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 
-def quote(value: Any) -> str:
-    """Return the text of a value for a message, in one line, cut where it is long.
+def quote(value: Any, at_most: int = MAX_SHOWN) -> str:
+    """Return the text of a value for a message, in one line, of ``at_most`` characters or cut.
 
     Examples
     --------
@@ -530,7 +537,7 @@ def quote(value: Any) -> str:
         text = re.sub(r"\n\s*", " ", text)  # of estimators and arrays, which take several lines
     except Exception:  # such as a number with too many digits, or a broken object
         text = f"a value of type {type(value).__name__}"
-    return text if len(text) <= MAX_SHOWN else f"{text[: MAX_SHOWN - 1]}..."
+    return text if len(text) <= at_most else f"{text[: at_most - 1]}..."
 
 
 def numba_reason(error: Exception) -> str:
@@ -591,4 +598,4 @@ def naming_label(label: str) -> Iterator[None]:
     except ValueError as error:
         if not label:
             raise
-        raise ValueError(f"label {label!r}: {error}") from error
+        raise ValueError(f"label {quote(label)}: {error}") from error

@@ -267,7 +267,7 @@ class Progress:
         assert self.metric is not None
         value = float(self.metric(np.array(scores, dtype=np.float64)))
         if np.isnan(value):
-            raise ValueError(f"metric {self.name!r} must return a number; got {value!r}.")
+            raise ValueError(f"metric {quote(self.name)} must return a number; got {quote(value)}.")
         self.values.append(value)
         return value
 

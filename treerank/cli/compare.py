@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
+from treerank.checks import quote
 from treerank.cli import options as shared
 from treerank.cli.console import Reporter
 from treerank.datasets.formats import PARQUET, format_names, format_of
@@ -258,7 +259,9 @@ def _columns(path: Path, names: dict[str, str], gap: float | None) -> dict[str, 
         for word, name in names.items()
     }
     if "time" in columns:
-        columns["time"] = checked_times(f"{path}, column {names['time']!r}: times", columns["time"])
+        columns["time"] = checked_times(
+            f"{path}, column {quote(names['time'])}: times", columns["time"]
+        )
     return columns | {"gap": gap}
 
 

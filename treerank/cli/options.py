@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from treerank.checks import check_choice
+from treerank.checks import check_choice, quote
 from treerank.cli.console import Reporter
 from treerank.datasets.formats import PARQUET, format_names, format_of, read_ranking_data
 from treerank.datasets.parquet_files import ParquetFiles, as_floats, as_ids, column_names
@@ -104,7 +104,7 @@ def _metrics(values: Any) -> Any:
     by_name = [get_metric(name).name for name in names]
     twice = next((name for name in by_name if by_name.count(name) > 1), None)
     if twice is not None:
-        raise typer.BadParameter(f"must be metrics that differ; got {twice!r} twice.")
+        raise typer.BadParameter(f"must be metrics that differ; got {quote(twice)} twice.")
     return names or None
 
 

@@ -5,6 +5,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from treerank.checks import quote
 from treerank.clicks.items import Items
 from treerank.clicks.session_checks import check_impressions
 from treerank.clicks.tables import named_columns
@@ -109,7 +110,9 @@ class ClickCounts(Shown):
         ids = check_ids("query", columns[0]), check_ids("document", columns[1])
         lengths = list(map(len, (*ids, *columns[2:])))
         if min(lengths) < max(lengths):
-            raise ValueError(f"{', '.join(names)} must have equally many entries; got {lengths}.")
+            raise ValueError(
+                f"{', '.join(names)} must have equally many entries; got {quote(lengths)}."
+            )
         slot = check_whole_positions(columns[2]) - 1
         numbers = check_impressions(*columns[3:])
         items, item = Items.of_rows(*ids)

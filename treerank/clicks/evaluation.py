@@ -361,9 +361,9 @@ def _check_policy(log: ClickLog) -> np.ndarray | None:
         row = int(np.argmax(wrong))
         session = log.sessions[log.session[row : row + 1]].tolist()[0]
         raise ValueError(
-            f"extra[{_PROPENSITY!r}] must be above 0 and at most 1; got {float(values[row])!r} for "
-            f"{log.items.quote(log.item[row])} at position {log.position[row]} in session "
-            f"{quote(session)}."
+            f"extra[{quote(_PROPENSITY)}] must be above 0 and at most 1; got "
+            f"{quote(float(values[row]))} for {log.items.quote(log.item[row])} at position "
+            f"{log.position[row]} in session {quote(session)}."
         )
     return values
 

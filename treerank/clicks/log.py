@@ -12,7 +12,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from treerank.checks import check_choice, check_column, refuse_masked
+from treerank.checks import check_choice, check_column, quote, refuse_masked
 from treerank.clicks.counts import ClickCounts
 from treerank.clicks.items import Items
 from treerank.clicks.session_checks import (
@@ -170,7 +170,7 @@ class ClickLog(Shown):
         lengths = [*map(len, (session, query, document, position, clicked, *further.values()))]
         if min(lengths) < max(lengths):
             names = ", ".join([*COLUMNS, *further])
-            raise ValueError(f"{names} must have equally many entries; got {lengths}.")
+            raise ValueError(f"{names} must have equally many entries; got {quote(lengths)}.")
         groups = QueryGroups.from_qid(session)
         check_one_query(query, groups, session)
         position = position.astype(np.int64)

@@ -90,7 +90,7 @@ def format_to_write(path: str | Path) -> FileFormat:
     suffix = Path(path).suffix
     if suffix and not str(path).lower().endswith(tuple(FORMATS)):
         raise ValueError(
-            f"{path}: the suffix must be one of {format_names()}; got the suffix {suffix!r}."
+            f"{path}: the suffix must be one of {format_names()}; got the suffix {quote(suffix)}."
         )
     return format_of(path)
 

@@ -98,7 +98,7 @@ def read_letor(
     >>> y, qid, data.doc_ids
     (array([2., 0.]), array([7, 7]), array(['GX1', 'GX2'], dtype=object))
     """
-    check_choice("dtype", np.dtype(dtype).name, ("float32", "float64"))
+    _check_dtype(dtype)
     _check_width(n_features)
     (data,) = _parts(path, math.inf, n_features, comments, sparse, dtype)
     return data
@@ -131,7 +131,7 @@ def letor_batches(
     """
     _check_width(n_features)
     if n_features is None and not is_regular_file(path):
-        raise ValueError(f"n_features must be set for what is read once; got {str(path)!r}.")
+        raise ValueError(f"n_features must be set for what is read once; got {quote(str(path))}.")
     width, has_text = _measured(path) if n_features is None else (n_features, False)
     size, was_read = batch_size or rows_at_once(width), False
 
@@ -153,6 +153,15 @@ def _measured(path):
         width, has_text = max(width, part.X.shape[1]), has_text or part.qid.dtype.kind == "U"
         check_density(str(path), len(part), width, part.X.nnz)
     return width, has_text
+
+
+def _check_dtype(dtype: Any) -> None:
+    """Refuse what is not one of NumPy's types of single and double precision."""
+    try:
+        name = np.dtype(dtype).name
+    except (TypeError, ValueError):  # NumPy's errors show all of it
+        name = dtype
+    check_choice("dtype", name, ("float32", "float64"))
 
 
 def _parts(path, batch_size, n_features, comments, sparse=False, dtype=np.float64):

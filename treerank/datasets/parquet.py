@@ -175,14 +175,16 @@ def _opened(path, label, query, features, document, drop, comments, days_since, 
     roles = {"label": label, "query": query, "document": document}
     for (role, name), (other, other_name) in combinations(roles.items(), 2):
         if name is not None and name == other_name:
-            raise ValueError(f"{role} and {other} must be different columns; got {name!r} twice.")
+            raise ValueError(
+                f"{role} and {other} must be different columns; got {quote(name)} twice."
+            )
     listed = [features] if isinstance(features, str) else list(features or ())
     for name, count in Counter(listed).items():
         if name == label:
             rule = "features must not name the label, which a ranker would only repeat"
-            raise ValueError(f"{rule}; got {name!r}.")
+            raise ValueError(f"{rule}; got {quote(name)}.")
         if count > 1:
-            raise ValueError(f"features must name a column once; got {name!r} {count} times.")
+            raise ValueError(f"features must name a column once; got {quote(name)} {count} times.")
     settings = {"comments": comments, "days_since": days_since, "filesystem": filesystem}
     return ParquetFiles.open(path, label, query, features, document, drop, **settings)
 

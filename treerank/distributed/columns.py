@@ -111,7 +111,7 @@ class FrameColumns:
                     )
                 raise ValueError(
                     f"{name} must hold features that are numbers, text or categories; got {kind} "
-                    f"in the column {column!r}. {advice}, or write drop=[{column!r}]."
+                    f"in the column {quote(column)}. {advice}, or write drop=[{quote(column)}]."
                 )
         return replace(self, categories=[*kinds])
 
@@ -124,7 +124,8 @@ class FrameColumns:
             kinds = ["numbers", "text or categories"]
             expected, other = kinds if column in categories else kinds[::-1]
             raise ValueError(
-                f"{name} must hold {expected} in the column {column!r}, as frame does; got {other}."
+                f"{name} must hold {expected} in the column {quote(column)}, as frame does; got "
+                f"{other}."
             )
 
 

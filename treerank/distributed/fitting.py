@@ -216,7 +216,7 @@ def _check_supported(ranker: Any, columns: FrameColumns, with_metric: bool) -> N
     for owner, rules in ((part, needed), (ranker, _RANKER_SETTINGS)):
         for name, value in rules.items():
             if getattr(owner, name) != value:
-                raise _refusal(name, f"be {value!r}", getattr(owner, name))
+                raise _refusal(name, f"be {quote(value)}", getattr(owner, name))
     metric = metric_of(ranker)
     if with_metric and (not isinstance(metric, Metric) or metric.ties == "stable"):
         rule = "be a Metric that does not depend on the order of rows"

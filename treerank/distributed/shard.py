@@ -324,7 +324,8 @@ def _check_path(workers: Collective, checkpoint: Checkpoint | None) -> None:
     if is_lost:
         raise ValueError(
             "path of checkpointing must be one that all workers reach, such as a shared folder; "
-            f"got {str(checkpoint.path)!r}, where some of them do not find what another one wrote."
+            f"got {quote(str(checkpoint.path))}, where some of them do not find what another one "
+            "wrote."
         )
 
 

@@ -192,7 +192,7 @@ class Columns:
         else:
             advice = conversion_of(column)
         raise TypeError(
-            f"Column {column.name!r} of X must hold {rule}; got {shown_type(column)}. {advice}"
+            f"Column {quote(column.name)} of X must hold {rule}; got {shown_type(column)}. {advice}"
         )
 
     def refuse_arrays_for_categories(self) -> None:
@@ -200,7 +200,7 @@ class Columns:
         if self.categories and not self.takes_codes:
             raise TypeError(
                 "X must be a data frame, as in fit, since some of its columns are categories: "
-                f"{sorted(self.categories)}; got no column names."
+                f"{quote(sorted(self.categories))}; got no column names."
             )
 
 
@@ -276,11 +276,11 @@ class _Values:
         """Return the values in order of appearance; refuse values that are not text or numbers."""
         if not all(isinstance(value, str | int | float) for value in self.distinct):
             wrong = next(v for v in self.distinct if not isinstance(v, str | int | float))
-            name = f"X[{self.name!r}]"
+            name = f"X[{quote(self.name)}]"
             raise TypeError(
-                f"Categories of column {self.name!r} of X must be text or numbers; got {wrong!r}. "
-                f"Encode it as numbers; in pandas, {name} = {name}.astype('string')"
-                ".astype('category') makes text of them."
+                f"Categories of column {quote(self.name)} of X must be text or numbers; got "
+                f"{quote(wrong)}. Encode it as numbers; in pandas, {name} = "
+                f"{name}.astype('string').astype('category') makes text of them."
             )
         return list(self.distinct)
 
@@ -305,17 +305,17 @@ class _Values:
         example = first_date(sorted(self.distinct))
         if example is not None:
             raise ValueError(
-                f"Column {self.name!r} of X must be numbers, not dates or times as text; got "
-                f"{example!r}. Encode it as numbers, such as days since a date (pandas.to_datetime "
-                "and polars' str.to_datetime read the text), leave it out, or give it a "
-                "categorical dtype if its values are categories all the same."
+                f"Column {quote(self.name)} of X must be numbers, not dates or times as text; got "
+                f"{quote(example)}. Encode it as numbers, such as days since a date "
+                "(pandas.to_datetime and polars' str.to_datetime read the text), leave it out, or "
+                "give it a categorical dtype if its values are categories all the same."
             )
 
     def _refuse_lists(self) -> None:
         """Refuse embeddings as text, each of which would be a category."""
         if self.distinct and all(map(is_text_of_numbers, self.distinct)):
             raise ValueError(
-                f"Column {self.name!r} of X must hold lists of numbers, not text of them; got "
+                f"Column {quote(self.name)} of X must hold lists of numbers, not text of them; got "
                 f"{quote(min(self.distinct))}. {LISTS_OF_TEXT} Or give it a categorical dtype if "
                 "its values are categories all the same."
             )
@@ -330,22 +330,22 @@ class _Values:
         n_distinct = len(texts)
         if numbers.has_unit and n_distinct > max(FEW_MEASURES, self.n_rows / 2):
             raise ValueError(
-                f"Column {self.name!r} of X must be numbers, not numbers with units as text, each "
-                f"of which would be a category; got {numbers.example!r} and {numbers.other!r}. "
-                f"{conversion} If its values are categories all the same, give it a categorical "
-                "dtype."
+                f"Column {quote(self.name)} of X must be numbers, not numbers with units as text, "
+                f"each of which would be a category; got {quote(numbers.example)} and "
+                f"{quote(numbers.other)}. {conversion} If its values are categories all the same, "
+                "give it a categorical dtype."
             )
         if numbers.is_sure:
             raise ValueError(
-                f"Column {self.name!r} of X must be numbers, not numbers as text; got "
-                f"{numbers.example!r}. {conversion} If its values are categories all the same, "
-                "give it a categorical dtype."
+                f"Column {quote(self.name)} of X must be numbers, not numbers as text; got "
+                f"{quote(numbers.example)}. {conversion} If its values are categories all the "
+                "same, give it a categorical dtype."
             )
-        beside = "" if numbers.other is None else f", beside {numbers.other!r}"
+        beside = "" if numbers.other is None else f", beside {quote(numbers.other)}"
         warn_user(
-            f"Column {self.name!r} of X becomes a category, in which numbers have no order: it "
-            f"holds text such as {numbers.example!r}{beside}. {conversion} If its values are "
-            "categories, give it a categorical dtype."
+            f"Column {quote(self.name)} of X becomes a category, in which numbers have no order: "
+            f"it holds text such as {quote(numbers.example)}{beside}. {conversion} If its values "
+            "are categories, give it a categorical dtype."
         )
 
     def _refuse_free_text(self) -> None:
@@ -353,10 +353,11 @@ class _Values:
         n_distinct = len(self.distinct)
         if n_distinct > max(MOST_TEXT_CATEGORIES, self.n_rows / 2):
             raise ValueError(
-                f"Column {self.name!r} of X must not be text of that many values; got {n_distinct} "
-                f"distinct values in {self.n_rows} rows. Drop the column before "
-                "fit if it holds ids or texts; predict may still get it. Otherwise encode it as "
-                "numbers, or give it a categorical dtype if its values are categories all the same."
+                f"Column {quote(self.name)} of X must not be text of that many values; got "
+                f"{n_distinct} distinct values in {self.n_rows} rows. Drop the column before fit "
+                "if it holds ids or texts; predict may still get it. Otherwise encode it as "
+                "numbers, or give it a categorical dtype if its values are categories all the "
+                "same."
             )
 
 
@@ -369,7 +370,7 @@ def _category_advice(column: Any, levels: Sequence[Any]) -> str:
     if not column.implementation.is_pandas_like() or column.dtype.is_float():
         return f"The categories of fit are {quote([*levels])}."
     kind = "str" if are_text else "category"
-    return f"Write X[{column.name!r}] = X[{column.name!r}].astype({kind!r})."
+    return f"Write X[{quote(column.name)}] = X[{quote(column.name)}].astype({quote(kind)})."
 
 
 def indicator_advice(name: str) -> str:
@@ -384,8 +385,8 @@ def indicator_advice(name: str) -> str:
 kinds), then pd.get_dummies(X, columns=['color'], dtype=float): so later rows get the same columns.
     """
     return (
-        f"Keep kinds = sorted(set(X[{name!r}].dropna())), write X[{name!r}] = "
-        f"pd.Categorical(X[{name!r}], kinds), then pd.get_dummies(X, columns=[{name!r}], "
+        f"Keep kinds = sorted(set(X[{quote(name)}].dropna())), write X[{quote(name)}] = "
+        f"pd.Categorical(X[{quote(name)}], kinds), then pd.get_dummies(X, columns=[{quote(name)}], "
         "dtype=float): so later rows get the same columns."
     )
 
@@ -518,16 +519,16 @@ def frame_of_records(records: Sequence[Mapping[str, Any]], names: Iterable[str])
         for row, record in enumerate(records):
             if name not in record:
                 raise ValueError(
-                    f"X must have every feature in each dict, None if missing; {name!r} is missing "
-                    f"in row {row}."
+                    f"X must have every feature in each dict, None if missing; {quote(name)} is "
+                    f"missing in row {row}."
                 )
         values = [None if is_missing(record[name]) else record[name] for record in records]
         try:
             columns[name] = pa.array(values)
         except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
             raise TypeError(
-                f"Column {name!r} of X must hold numbers, text or lists of numbers, all of one "
-                f"kind; got {quote(values)}."
+                f"Column {quote(name)} of X must hold numbers, text or lists of numbers, all of "
+                f"one kind; got {quote(values)}."
             ) from error
     return pa.table(columns)
 
@@ -628,17 +629,17 @@ def warn_of_names(X: Any) -> None:
         name = str(column_name).lower()
         if name in BEHAVIOR_NAMES:
             warn_user(
-                f"Column {column_name!r} of X is a feature, though its name suggests that it is "
-                "known only after a list was shown. Leave it out, or name it by the time that it "
-                "counts, as in clicks_last_month."
+                f"Column {quote(column_name)} of X is a feature, though its name suggests that it "
+                "is known only after a list was shown. Leave it out, or name it by the time that "
+                "it counts, as in clicks_last_month."
             )
         is_id, is_label = _is_id(frame, column_name, dtype), name in LABEL_NAMES
         if is_id or is_label:
             kind = "an id" if is_id else "a label"
             warn_user(
-                f"Column {column_name!r} of X is a feature, though its name suggests that it is "
-                f"{kind}. Leave it out, as in X.drop(columns={column_name!r}); predict may still "
-                "get it."
+                f"Column {quote(column_name)} of X is a feature, though its name suggests that it "
+                f"is {kind}. Leave it out, as in X.drop(columns={quote(column_name)}); predict may "
+                "still get it."
             )
 
 
@@ -684,9 +685,9 @@ values to a fit that goes on from an earlier one. A fit from the start learns th
         new = {value for value in values if not is_missing(value)}.difference(levels)
         if new:
             warn_user(
-                f"Column {names[position]!r} of X has {len(new)} new categories, such as "
-                f"{min(new, key=str)!r}, which are missing values to a fit that goes on from an "
-                "earlier one. A fit from the start learns them."
+                f"Column {quote(names[position])} of X has {len(new)} new categories, such as "
+                f"{quote(min(new, key=str))}, which are missing values to a fit that goes on from "
+                "an earlier one. A fit from the start learns them."
             )
 
 
@@ -726,7 +727,7 @@ def _numbers_from_objects(column):
         return np.fromiter(values, np.float64, len(values))
     except (OverflowError, TypeError, ValueError) as error:
         raise TypeError(
-            f"Column {column.name!r} of X must hold numbers, text or categories; got "
+            f"Column {quote(column.name)} of X must hold numbers, text or categories; got "
             f"{shown_type(column)}. {conversion_of(column)}"
         ) from error
 

@@ -8,6 +8,7 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
+from treerank.checks import quote
 from treerank.documents.number_texts import (
     MISSING_TEXTS,
     is_number_text,
@@ -127,9 +128,9 @@ def _number_conversion(column: Any, replacements: Sequence[tuple[str, str]], are
     for old, new in replacements:
         if _by_pandas(column):
             flag = ", regex=True" if len(old) > 1 else ""
-            cells += f".str.replace({old!r}, {new!r}{flag})"
+            cells += f".str.replace({quote(old)}, {quote(new)}{flag})"
         else:
-            cells += f".str.replace_all({old!r}, {new!r})"
+            cells += f".str.replace_all({quote(old)}, {quote(new)})"
     if _by_pandas(column):
         written = f"pd.to_numeric({cells}{'' if are_all else ', errors=' + repr('coerce')})"
     else:
@@ -176,9 +177,9 @@ def _replacements(numbers: Sequence[str]) -> list[tuple[str, str]]:
 def _assigned(column: Any, written: str) -> str:
     """Return the code that assigns an expression to a column of X; {} in it is the column."""
     if column.implementation.is_polars():
-        return f"X = X.with_columns({written.format(f'pl.col({column.name!r})')})"
+        return f"X = X.with_columns({written.format(f'pl.col({quote(column.name)})')})"
     to_pandas = "" if column.implementation.is_pandas_like() else "X = X.to_pandas(); "
-    return f"{to_pandas}X[{column.name!r}] = {written.format(f'X[{column.name!r}]')}"
+    return f"{to_pandas}X[{quote(column.name)}] = {written.format(f'X[{quote(column.name)}]')}"
 
 
 def _by_pandas(column: Any) -> bool:

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from treerank.checks import quote
+
 _CLOCK = r"([01]?\d|2[0-4]):[0-5]\d(:[0-6]\d([.,]\d+)?)?( ?[ap]\.?m\.?)?"
 _ZONE = r"( ?(z|utc|gmt|[+-]\d\d(:?\d\d)?))?"
 _DAY, _MONTH, _YEAR = r"(0?[1-9]|[12]\d|3[01])", r"(0?[1-9]|1[0-2])", r"(1[89]|20|21)\d\d"
@@ -76,8 +78,8 @@ def _date_of(name: str, text: str) -> datetime:
     except (OverflowError, ValueError) as error:
         raise ValueError(
             f"{name} must be numbers or dates, or texts like 2026-11-27 or 2026-11-27T10:00:00Z; "
-            f"got {text!r}. Of other texts, make dates by pd.to_datetime(...), with dayfirst=True "
-            "if the day comes first, or numbers by np.asarray(..., dtype=float)."
+            f"got {quote(text)}. Of other texts, make dates by pd.to_datetime(...), with "
+            "dayfirst=True if the day comes first, or numbers by np.asarray(..., dtype=float)."
         ) from error
 
 

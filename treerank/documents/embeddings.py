@@ -88,8 +88,8 @@ def embedding_sizes(frames: Iterable[Any]) -> dict[str, int]:
     for column in (undecided or {}).values():
         if _is_of_lists(column):
             raise ValueError(
-                f"Column {column.name!r} of X must have a list of numbers in some row; all are "
-                "missing. Leave it out."
+                f"Column {quote(column.name)} of X must have a list of numbers in some row; all "
+                "are missing. Leave it out."
             )
     return sizes
 
@@ -145,8 +145,8 @@ def with_entries_of(frame: nw.DataFrame[Any], names: Iterable[str]) -> nw.DataFr
         is_whole = all(f"{base}_{index}" in names for index in range(n_entries))
         if is_whole and is_text_of_numbers(first):
             raise ValueError(
-                f"Column {base!r} of X must hold lists of {n_entries} numbers, as in fit, not text "
-                f"of them; got {quote(first)}. {LISTS_OF_TEXT}"
+                f"Column {quote(base)} of X must hold lists of {n_entries} numbers, as in fit, not "
+                f"text of them; got {quote(first)}. {LISTS_OF_TEXT}"
             )
         if is_whole and (first is None or _is_vector(first)):
             sizes[base] = n_entries
@@ -214,12 +214,14 @@ def _checked_size(column: Any, first: Any) -> int:
     if not isinstance(column.name, str):
         name = column.name.item() if isinstance(column.name, np.generic) else column.name
         raise TypeError(
-            f"Column {name!r} of X must have text as its name, since its lists become "
+            f"Column {quote(name)} of X must have text as its name, since its lists become "
             "columns that are named by it. X.columns.astype(str) is text."
         )
     size = len(first)
     if not size:
-        raise ValueError(f"Column {column.name!r} of X must have numbers in its lists; got [].")
+        raise ValueError(
+            f"Column {quote(column.name)} of X must have numbers in its lists; got []."
+        )
     return size
 
 
@@ -251,8 +253,8 @@ def _refuse_clash(name: str, columns: Iterable[Any]) -> None:
     other = next((column for column in columns if _is_entry(column, name)), None)
     if other is not None:
         raise ValueError(
-            f"Column {other!r} of X must have another name, since the entries of the lists in "
-            f"column {name!r} are {name}_0, {name}_1 and so on. Rename one of both."
+            f"Column {quote(other)} of X must have another name, since the entries of the lists in "
+            f"column {quote(name)} are {name}_0, {name}_1 and so on. Rename one of both."
         )
 
 
@@ -270,7 +272,8 @@ def _matrix_of(column: Any, size: int, are_fitted: bool) -> np.ndarray:
         if are_fitted:
             rule, other = f"{size} numbers in each row, as in fit", ""
         raise ValueError(
-            f"Column {column.name!r} of X must have {rule}; got {sizes[row]} in row {row}{other}."
+            f"Column {quote(column.name)} of X must have {rule}; got {sizes[row]} in row "
+            f"{row}{other}."
         )
     rows = numbers.reshape(-1, size)
     if not has_none.any():
@@ -350,8 +353,9 @@ def _of_objects(column: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         numbers = _numbers_in(value)
         if numbers is not None and _are_rounded(numbers):
             raise ValueError(
-                f"Column {column.name!r} of X must hold numbers below 2**53 in size in its lists, "
-                f"since larger whole numbers would be rounded; got {quote(value)} in row {row}."
+                f"Column {quote(column.name)} of X must hold numbers below 2**53 in size in its "
+                f"lists, since larger whole numbers would be rounded; got {quote(value)} in row "
+                f"{row}."
             )
         if numbers is None:
             _refuse_entries(column.name, value, row)
@@ -394,6 +398,6 @@ def _are_rounded(numbers: np.ndarray) -> bool:
 def _refuse_entries(name: str, value: Any, row: int) -> None:
     """Raise an error for the value of a row that is no list of numbers."""
     raise TypeError(
-        f"Column {name!r} of X must hold numbers alone in its lists; got {quote(value)} in row "
-        f"{row}. Leave it out, or make one list of numbers of each."
+        f"Column {quote(name)} of X must hold numbers alone in its lists; got {quote(value)} in "
+        f"row {row}. Leave it out, or make one list of numbers of each."
     )

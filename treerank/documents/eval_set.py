@@ -114,7 +114,8 @@ above 0 and below 1, such as 0.2; got 1.
         share = next(entry for entry in eval_set if isinstance(entry, Real))
         raise ValueError(
             "eval_set must be (X, y, qid), a list of such tuples, or one share of the queries; got "
-            f"{quote(eval_set)}. Write eval_set={share!r} without brackets to hold out a share."
+            f"{quote(eval_set)}. Write eval_set={quote(share)} without brackets to hold out a "
+            "share."
         )
     if not isinstance(eval_set, Real | np.bool_ | str):
         return False
@@ -141,13 +142,13 @@ def split_off_share(
     if not 1 <= n_held < n_queries:
         raise ValueError(
             "eval_set must be a share that holds out a query and leaves one; got "
-            f"{share!r} of {n_queries} queries."
+            f"{quote(share)} of {n_queries} queries."
         )
     most = n_with_pairs if data.pairs is not None else n_with_pairs - 1
     if most < 1:
         raise ValueError(
             "eval_set must hold out a query with two different labels and leave another one; got "
-            f"{share!r} of {n_queries} queries, of which {n_with_pairs} have two."
+            f"{quote(share)} of {n_queries} queries, of which {n_with_pairs} have two."
         )
     may_be_drawn = np.ones(n_queries, dtype=bool)
     if earlier is not None and data.queries is not None:
@@ -159,8 +160,8 @@ def split_off_share(
     if not (is_held_out & with_pairs).any():
         raise ValueError(
             "eval_set must hold out queries that no earlier fit was trained on; got "
-            f"{share!r} with warm_start=True, and {n_queries - may_be_drawn.sum()} of {n_queries} "
-            "queries were. Write eval_set=(X, y, qid), or the same share in all fits."
+            f"{quote(share)} with warm_start=True, and {n_queries - may_be_drawn.sum()} of "
+            f"{n_queries} queries were. Write eval_set=(X, y, qid), or the same share in all fits."
         )
     held_out = data.take_queries(is_held_out)
     if held_out.labels is not None:
@@ -175,8 +176,8 @@ def _check_judged(data: TrainingSet, is_held_out: np.ndarray, share: float) -> N
         n_judged, n_held = int(is_judged.sum()), int((is_judged & is_held_out).sum())
         if n_judged and not 0 < n_held < n_judged:
             raise ValueError(
-                f"eval_set must hold out a query in which label {name!r} is judged, and leave one; "
-                f"got {share!r}, which holds out {n_held} of {n_judged} such queries. "
+                f"eval_set must hold out a query in which label {quote(name)} is judged, and leave "
+                f"one; got {quote(share)}, which holds out {n_held} of {n_judged} such queries. "
                 "Write eval_set=(X, y, qid), another share or another random_state."
             )
 
@@ -203,7 +204,7 @@ def checked_set(
     X, y, qid = read_eval_set(ranker, eval_set)
     names, labels = data.label_weights, split_labels(y)
     if names is None and labels is not None:
-        raise ValueError(f"eval_set must have a single label, as y; got {[*labels]}.")
+        raise ValueError(f"eval_set must have a single label, as y; got {quote([*labels])}.")
     if names is not None and (labels is None or labels.keys() != names.keys()):
         got = "a single label" if labels is None else quote([*labels])
         raise ValueError(f"eval_set must have the labels of y, {quote([*names])}; got {got}.")

@@ -181,7 +181,7 @@ def _as_array(X):
             kind = TypeError if isinstance(error, TypeError) else ValueError
             raise kind(
                 f"X must hold numbers, or be a data frame, whose columns of text are categories; "
-                f"got an array that is not: {error}."
+                f"got an array that is not: {error!s:.200}."
             ) from error
     if array.dtype.kind in "mM":
         raise TypeError(f"X must be numbers; got {array.dtype}.")

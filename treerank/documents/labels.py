@@ -49,7 +49,7 @@ def _label_column(name: Any, column: Any) -> np.ndarray:
     """Return a label as an array; refuse large integers that were rounded beside missing values."""
     values = np.asarray(column)
     if values.dtype.kind == "f":
-        refuse_rounded(f"y[{name!r}]", column, values)
+        refuse_rounded(f"y[{quote(name)}]", column, values)
     return values
 
 
@@ -101,11 +101,12 @@ def weights_of_labels(label_weights: Any, names: Iterable[str]) -> list[float]:
     labels, weight_of = list(names), {} if label_weights is None else label_weights
     if not isinstance(weight_of, Mapping):
         raise ValueError(
-            f"label_weights must be {{label: number}} of {labels}; got {quote(label_weights)}."
+            f"label_weights must be {{label: number}} of {quote(labels)}; got "
+            f"{quote(label_weights)}."
         )
     for label, value in weight_of.items():
         check_choice("each label of label_weights", label, labels)
-        check_number(f"label_weights[{label!r}]", value, at_least=0)
+        check_number(f"label_weights[{quote(label)}]", value, at_least=0)
     weights = [float(weight_of.get(label, 1.0)) for label in labels]
     if not any(weights):
         raise ValueError(f"label_weights must not all be 0; got {quote(label_weights)}.")
@@ -138,7 +139,7 @@ def check_labels_by_name(labels: Mapping[str, Any], n_documents: int) -> dict[st
     Refuses columns that do not have ``n_documents`` entries.
     """
     return {
-        name: check_column(f"y[{name!r}]", column, n_documents, some_unjudged=True)
+        name: check_column(f"y[{quote(name)}]", column, n_documents, some_unjudged=True)
         for name, column in labels.items()
     }
 

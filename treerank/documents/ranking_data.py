@@ -190,7 +190,7 @@ class RankingData(Shown):
         frame: Any = as_frame(self.X)
         if frame is None or by_time not in frame.columns:
             kind = "an array" if frame is None else f"a data frame of {quote(frame.columns)}"
-            raise ValueError(f"by_time must name a column of X; got {by_time!r} and {kind}.")
+            raise ValueError(f"by_time must name a column of X; got {quote(by_time)} and {kind}.")
         times = frame[by_time].to_numpy()
         features: Any = as_frame(self._with_values()[0])
         if by_time not in features.columns:  # it is named by y or qid, which need it

@@ -216,9 +216,10 @@ def _refuse_list_of_names(columns: list[str], name: str, values: list[Any]) -> N
     """Refuse a list of names of columns for ``name``, which takes one name or values."""
     if not all(isinstance(value, str) and value in columns for value in values):
         return
-    advice = f"Write {name}={values[0]!r}."
+    advice = f"Write {name}={quote(values[0])}."
     if len(values) > 1:
-        advice = f"For several columns write X.drop(columns={values!r}) and {name}=X[{values!r}]."
+        shown = quote(values)
+        advice = f"For several columns write X.drop(columns={shown}) and {name}=X[{shown}]."
     raise TypeError(
         f"{name} must be the name of one column of X, or values; got a list of names. {advice}"
     )

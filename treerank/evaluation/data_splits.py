@@ -246,7 +246,7 @@ def _check_features(X):
         return
     for column in frame.iter_columns():
         if column.dtype.is_float() and np.isinf(column.to_numpy().astype(float)).any():
-            raise ValueError(f"Column {column.name!r} of X must not be infinite.")
+            raise ValueError(f"Column {quote(column.name)} of X must not be infinite.")
 
 
 def _in_memory(splits: Iterable[Any]) -> list[SplitSource]:
@@ -325,7 +325,9 @@ def _row_splits(
         shared = np.intersect1d(data.qid[train], data.qid[test])
         if len(shared):
             query = shared.tolist()[0]
-            raise ValueError(f"cv must keep queries whole; split {number} has {query!r} twice.")
+            raise ValueError(
+                f"cv must keep queries whole; split {number} has {quote(query)} twice."
+            )
         if len(np.unique(test)) < len(test):
             raise ValueError(f"cv must test each row once; split {number} has one twice.")
         name = f"{number:0{width}d}"

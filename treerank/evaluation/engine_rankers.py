@@ -237,7 +237,7 @@ class EngineRanker(Wrapped):
                 if unknown:
                     listed = quote(names) if names else "an array, whose columns have no names"
                     raise ValueError(
-                        f"cat_features must be columns of X; got {unknown[0]!r} and {listed}."
+                        f"cat_features must be columns of X; got {quote(unknown[0])} and {listed}."
                     )
                 columns = [names.index(c) if c in names else c for c in cat_features]
                 self.categorical_ = sorted({*positions, *columns})

@@ -10,7 +10,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
-from treerank.checks import naming
+from treerank.checks import naming, quote
 from treerank.documents.ranking_data import RankingData
 from treerank.documents.reading import accepted_by
 from treerank.evaluation.engine_rankers import duplicate
@@ -26,11 +26,11 @@ def read_models(rankers: Mapping[str, Any]) -> dict[str, Any]:
             path = Path(ranker)
             if path.is_file() and not is_archive(path):
                 raise ValueError(
-                    f"rankers[{name!r}] must be an estimator or a file that its method save wrote; "
-                    f"got {str(ranker)!r}. ForestRanker(read_forest(path)) is a ranker of trees of "
-                    "other programs."
+                    f"rankers[{quote(name)}] must be an estimator or a file that its method save "
+                    f"wrote; got {quote(str(ranker))}. ForestRanker(read_forest(path)) is a ranker "
+                    "of trees of other programs."
                 )
-            with naming(f"rankers[{name!r}]"):
+            with naming(f"rankers[{quote(name)}]"):
                 ranker = load(path)
         loaded[name] = ranker
     return loaded
@@ -99,7 +99,7 @@ def scored_names(
     """
     fitted = set()
     for name, ranker in rankers.items():
-        with naming(f"rankers[{name!r}]"):  # raises for wrong settings
+        with naming(f"rankers[{quote(name)}]"):  # raises for wrong settings
             fitted |= {name} if is_fitted(ranker) else set()
     needs_training = needs_fit if has_splits else learns_from_labels
     free = {n for n, ranker in rankers.items() if not needs_training(ranker)} - {*searched}

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from treerank.checks import check_column
+from treerank.checks import check_column, quote
 from treerank.documents.ids import check_ids
 from treerank.documents.queries import ByRow, QueryGroups, check_qid, warn_without_qid
 from treerank.documents.ranking_data import RankingData
@@ -97,7 +97,7 @@ def compare_scores(
     check_label_weights(label_weights, labels.dtype.names, human_labels is not None)
     n_documents = len(labels)
     columns = {
-        name: check_column(f"scores[{name!r}]", column, n_documents, advice=_MISSING_SCORES)
+        name: check_column(f"scores[{quote(name)}]", column, n_documents, advice=_MISSING_SCORES)
         for name, column in scores.items()
     }
     warn_without_qid(qid, n_documents)

@@ -37,7 +37,7 @@ def checked_labels(y: Any, n_documents: int | None = None) -> np.ndarray:
         return check_column("y", y, n_documents, some_unjudged=True)
     columns = {}
     for name, column in labels.items():  # all as long as the first, if no number is given
-        columns[name] = check_column(f"y[{name!r}]", column, n_documents, some_unjudged=True)
+        columns[name] = check_column(f"y[{quote(name)}]", column, n_documents, some_unjudged=True)
         n_documents = len(columns[name])
     first = next(iter(columns.values()))
     records = np.empty(len(first), dtype=[(name, np.float64) for name in columns])
@@ -200,7 +200,7 @@ class HumanLabels:
             return cls(labels)
         if not isinstance(human_labels, str):
             raise ValueError(
-                f"human_labels must name a label of y where y has several, {[*names]}; got "
+                f"human_labels must name a label of y where y has several, {quote([*names])}; got "
                 f"{quote(human_labels)}. Pass y={{'llm': y_llm, 'human': y_human}} and "
                 "human_labels='human'."
             )
@@ -208,7 +208,7 @@ class HumanLabels:
         if len(names) != 2:
             raise ValueError(
                 f"y must have two labels, a human one and the LLM's, if human_labels is given; got "
-                f"{[*names]}."
+                f"{quote([*names])}."
             )
         return cls(y[human_labels], human_labels)
 
@@ -249,7 +249,7 @@ def check_defined(
         n_defined = len(np.unique(np.concatenate(by_people)))
         if n_defined < FEWEST:
             raise ValueError(
-                f"{spelled('human_labels')} must define {name!r} for at least {FEWEST} tested "
+                f"{spelled('human_labels')} must define {quote(name)} for at least {FEWEST} tested "
                 f"queries, so that intervals can be trusted; got {n_defined}, since it is "
                 "undefined for the other queries that people have judged. Let people judge more "
                 "queries, drawn at random, or take another metric or threshold."
@@ -258,7 +258,7 @@ def check_defined(
             len(_defined_queries(metric, human.without(test.y), test.qid)) for human, test in tested
         ):
             raise ValueError(
-                f"y must define {name!r} for some tested query; by the LLM's labels, it is "
+                f"y must define {quote(name)} for some tested query; by the LLM's labels, it is "
                 "undefined for every query."
             )
 

@@ -561,7 +561,7 @@ class Comparison(RenamedMembers, Shown):
             return len(self.splits) > 1 and has_fits and not self.has_cut_clusters
         if test == "corrected_t" and len(self.splits) < 2:
             raise ValueError(
-                f"test must be over queries if there is only one split, {self.splits[0]!r}; "
+                f"test must be over queries if there is only one split, {quote(self.splits[0])}; "
                 "got 'corrected_t'."
             )
         if test == "corrected_t" and np.isnan(self.test_to_train):
@@ -626,8 +626,8 @@ class Comparison(RenamedMembers, Shown):
             if name not in self.complete:
                 missing = [s for s in self.splits if (name, s) not in self.outcomes]
                 raise ValueError(
-                    f"rankers must have results for all splits to be paired; {name!r} has none "
-                    f"for {', '.join(missing)}."
+                    f"rankers must have results for all splits to be paired; {quote(name)} has "
+                    f"none for {', '.join(missing)}."
                 )
 
 

@@ -259,7 +259,9 @@ def metrics_by_name(metrics: Metrics, convention: str) -> dict[str, Metric | Fun
             if name in by_name:
                 is_metric = isinstance(by_name[name], Metric)
                 advice = "" if is_metric else " Give functions different names."
-                raise ValueError(f"metrics must have different names; got {name!r} twice.{advice}")
+                raise ValueError(
+                    f"metrics must have different names; got {quote(name)} twice.{advice}"
+                )
             by_name[name] = with_convention(metric, convention)
     if not by_name:
         raise ValueError(f"metrics must be at least one; got {quote(metrics)}.")
@@ -482,11 +484,11 @@ def _check(rankers, n_jobs):
         raise TypeError("rankers must name some, such as {'ours': TreeDirectRanker()}; got none.")
     for name, ranker in rankers.items():
         if isinstance(ranker, type) or not isinstance(name, str):
-            raise TypeError(f"rankers must be objects by name; got {name!r}: {quote(ranker)}.")
+            raise TypeError(f"rankers must be objects by name; got {quote(name)}: {quote(ranker)}.")
         if not isinstance(ranker, str | Path) and not hasattr(ranker, "predict"):
             raise TypeError(
-                f"rankers must have predict; {name!r} is {quote(ranker)}. compare_scores takes "
-                "scores."
+                f"rankers must have predict; {quote(name)} is {quote(ranker)}. compare_scores "
+                "takes scores."
             )
     if n_jobs != -1:
         check_count("n_jobs", n_jobs)
@@ -497,8 +499,8 @@ def _check_rankers(rankers):
     for name, ranker in rankers.items():
         if not hasattr(ranker, "get_params"):
             raise TypeError(
-                f"rankers must have get_params to be fitted; {name!r} is {quote(ranker)}. Derive "
-                "its class from sklearn.base.BaseEstimator, or pass a fitted ranker."
+                f"rankers must have get_params to be fitted; {quote(name)} is {quote(ranker)}. "
+                "Derive its class from sklearn.base.BaseEstimator, or pass a fitted ranker."
             )
         _check_settings(name, ranker)
 
@@ -512,18 +514,18 @@ def _refuse_for_fitted(rankers, before, cv, grid):
         return
     unfitted = [name for name in rankers if name not in before]
     learned = [name for name in before if learns_from_labels(rankers[name])]
-    advice = "clone(ranker) of sklearn.base, an unfitted copy of {!r}"
+    advice = "clone(ranker) of sklearn.base, an unfitted copy of {}"
     if cv is not None and learned:
         instead = "Leave cv out" + (", or pass folds as a list of Split" if unfitted else "")
         raise ValueError(
-            f"cv must be None if a ranker is fitted, and so is only scored, as {learned[0]!r}"
-            f"; got {quote(cv)}. {instead}; or pass {advice.format(learned[0])}."
+            f"cv must be None if a ranker is fitted, and so is only scored, as {quote(learned[0])}"
+            f"; got {quote(cv)}. {instead}; or pass {advice.format(quote(learned[0]))}."
         )
     wrong = sorted(set(grid) & set(before))
     if wrong:
         raise ValueError(
-            f"grid must be for unfitted rankers; got one for {wrong[0]!r}. Pass "
-            f"{advice.format(wrong[0])}."
+            f"grid must be for unfitted rankers; got one for {quote(wrong[0])}. Pass "
+            f"{advice.format(quote(wrong[0]))}."
         )
 
 
@@ -532,8 +534,8 @@ def _check_training_sets(splits, rankers):
     for split in splits:
         if rankers and not split.has_training:
             raise ValueError(
-                f"train must not be None if a ranker is unfitted, as {next(iter(rankers))!r}; "
-                f"split {split.name!r} has no training set."
+                f"train must not be None if a ranker is unfitted, as {quote(next(iter(rankers)))}; "
+                f"split {quote(split.name)} has no training set."
             )
 
 
@@ -542,7 +544,7 @@ def refuse_lost_ids(metrics: Mapping[str, Any]) -> None:
     for name, metric in metrics.items():
         if getattr(metric, "n_relevant", None) is not None:
             raise TypeError(
-                f"qid must be all text, all numbers or all tuples for {name!r}, which looks "
+                f"qid must be all text, all numbers or all tuples for {quote(name)}, which looks "
                 "up the number of relevant documents by it; got ids of several types, or others."
             )
 
@@ -563,7 +565,7 @@ def _check_column_rankers(split, rankers):
             try:
                 ranker.own_column(split.split().test.X)
             except ValueError as error:
-                raise ValueError(f"rankers[{name!r}]: {error}") from error
+                raise ValueError(f"rankers[{quote(name)}]: {error}") from error
 
 
 def _check_human_labels(splits, metrics):
@@ -584,11 +586,11 @@ def _check_labels(names, rankers, grid):
         last = ranker.steps[-1][1] if isinstance(ranker, Pipeline) else ranker
         if not accepted_by(last).several_labels:
             raise ValueError(
-                f"y must be a single label for {name!r}, {type(last).__name__}; got {[*names]}. "
-                "Fit it to one of them, and pass it fitted."
+                f"y must be a single label for {quote(name)}, {type(last).__name__}; got "
+                f"{quote([*names])}. Fit it to one of them, and pass it fitted."
             )
     if grid:
-        raise ValueError(f"grid must be None where y has several labels; got {[*names]}.")
+        raise ValueError(f"grid must be None where y has several labels; got {quote([*names])}.")
 
 
 def _warn_of_seen(comparison):
@@ -604,19 +606,19 @@ def _warn_of_seen(comparison):
         total = sum(len(o.queries) for o in comparison.outcomes.values() if o.ranker == name)
         if seen.n_same:
             warn_user(
-                f"rankers[{name!r}] was fitted to {seen.n_same} of the {total} test queries, so "
-                f"its values are too high. Compare on queries that no ranker has seen{anew}."
+                f"rankers[{quote(name)}] was fitted to {seen.n_same} of the {total} test queries, "
+                f"so its values are too high. Compare on queries that no ranker has seen{anew}."
             )
         if seen.n_shared:
             warn_user(
-                f"rankers[{name!r}] was fitted to {partly_seen(seen.n_shared, total)}, so its "
+                f"rankers[{quote(name)}] was fitted to {partly_seen(seen.n_shared, total)}, so its "
                 f"values are too high, {UNLESS_LATER}. Compare on queries that no ranker has "
                 f"seen{anew}."
             )
         if seen.n_with_others:
             warn_user(
-                f"rankers[{name!r}] was fitted to {seen.n_with_others} of the {total} test queries "
-                f"with other documents. {cut_or_not('its values are too high')}"
+                f"rankers[{quote(name)}] was fitted to {seen.n_with_others} of the {total} test "
+                f"queries with other documents. {cut_or_not('its values are too high')}"
             )
 
 
@@ -649,7 +651,7 @@ def _check_search(rankers, grid, inner_cv):
     unknown = set(grid) - set(rankers)
     if unknown or not isinstance(grid, Mapping):
         raise ValueError(
-            f"grid must be by name of ranker, {list(rankers)}; got {sorted(unknown)!r}."
+            f"grid must be by name of ranker, {quote(list(rankers))}; got {quote(sorted(unknown))}."
         )
     check_cv("inner_cv", inner_cv)
     for name, parameters in grid.items():
@@ -668,7 +670,7 @@ def _check_settings(name, ranker):
                 if has_methods(part, "get_params"):
                     check_parameters(part)
         except (ValueError, TypeError) as error:
-            raise type(error)(f"rankers[{name!r}]: {error}") from error
+            raise type(error)(f"rankers[{quote(name)}]: {error}") from error
 
 
 def _check_splits(splits):
@@ -676,7 +678,7 @@ def _check_splits(splits):
     names = [split.name for split in splits]
     if not names or len(set(names)) < len(names):
         raise ValueError(
-            f"data and cv must give at least one split, each with its own name; got {names!r}."
+            f"data and cv must give at least one split, each with its own name; got {quote(names)}."
         )
 
 

@@ -58,7 +58,7 @@ class Store:
     def check(self) -> None:
         """Refuse before any fit a folder that cannot be written."""
         if self.folder.exists() and not self.folder.is_dir():
-            raise ValueError(f"store must be a folder; got the file {str(self.folder)!r}.")
+            raise ValueError(f"store must be a folder; got the file {quote(str(self.folder))}.")
         self.folder.mkdir(parents=True, exist_ok=True)
         check_output(self.folder / "fit.npz")
 

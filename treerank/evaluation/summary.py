@@ -273,7 +273,7 @@ def check_path(path: str | Path) -> Path:
     """Return a path; refuse a suffix that has no layout."""
     path = Path(path)
     if path.suffix not in LAYOUTS:
-        raise ValueError(f"path must end in one of {list(LAYOUTS)}; got {str(path)!r}.")
+        raise ValueError(f"path must end in one of {list(LAYOUTS)}; got {quote(str(path))}.")
     return path
 
 
@@ -281,7 +281,7 @@ def make_summary(comparison: Any, reference: str, alpha: float) -> Summary:
     """Return the summary of a comparison; see :meth:`Comparison.summary`."""
     if reference != "best" and reference not in comparison.complete:
         rule = "reference must be 'best' or a ranker with results for all splits"
-        raise ValueError(f"{rule}, {list(comparison.complete)}; got {quote(reference)}.")
+        raise ValueError(f"{rule}, {quote(list(comparison.complete))}; got {quote(reference)}.")
     cells: dict[tuple[str, str], Cell] = {}
     tests: set[str] = set()
     untested: list[str] = []

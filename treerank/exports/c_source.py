@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from treerank.checks import quote
 from treerank.exports.feature_names import NameRule
 from treerank.exports.formats import ExportFormat
 from treerank.exports.written import Written
@@ -276,7 +277,7 @@ def _levels(written: Written) -> Iterator[str]:
         if len({*column_texts}) < len(column_texts) or any(b"\0" in t for t in column_texts):
             raise ValueError(
                 "format 'c' takes categories that differ as texts without characters of the code "
-                f"0; got others in column {written.names[column]!r}."
+                f"0; got others in column {quote(written.names[column])}."
             )
         sizes[column + 1] = len(column_texts)
         texts += column_texts

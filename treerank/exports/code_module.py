@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from treerank.checks import quote
 from treerank.exports.formats import ExportFormat
 from treerank.exports.program_runs import node_scores, python_scores
 from treerank.exports.written import Written
@@ -141,13 +142,13 @@ def _levels(language: str, name: str, levels: list[Any]) -> list[Any]:
         if wide:
             raise ValueError(
                 f"format 'javascript' takes categories that are text or numbers up to 2**53; got "
-                f"{wide[0]} in column {name!r}. Make them text and fit again."
+                f"{wide[0]} in column {quote(name)}. Make them text and fit again."
             )
         keys = [(isinstance(x, bool), x) for x in plain]
     if len({*keys}) < len(keys):
         raise ValueError(
-            f"format {language!r} takes categories that differ as values; got equal ones in "
-            f"column {name!r}. Make them text and fit again."
+            f"format {quote(language)} takes categories that differ as values; got equal ones in "
+            f"column {quote(name)}. Make them text and fit again."
         )
     return plain
 

@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.sparse import issparse
 
+from treerank.checks import quote
 from treerank.exports.adaptation import Deviation, adapted_thresholds, find_deviations, find_missing
 from treerank.exports.consumer import Consumer
 from treerank.exports.formats import FORMATS, ExportFormat, LinearFile, format_named
@@ -98,7 +99,7 @@ class ForestConversion:
             raise ValueError(
                 f"check must have numbers of at most {limit:.2g} in size, because the program of "
                 f"the format refuses others; got {sizes[feature]:.2g} in feature "
-                f"{self.names[feature]!r}."
+                f"{quote(self.names[feature])}."
             )
 
     def scores(self, X: Any) -> np.ndarray:
@@ -174,7 +175,7 @@ def converted(
     target = format_named(name)
     if log_odds is not None and not target.has_relevance:
         raise ValueError(
-            f"format {name!r} cannot express the probability of relevance; 'c', 'javascript', "
+            f"format {quote(name)} cannot express the probability of relevance; 'c', 'javascript', "
             "'onnx' and 'python' can. ranker.threshold_for() gives a score that every program can "
             "compare with."
         )
@@ -224,7 +225,7 @@ def _components_for(name: str, target: ExportFormat, components: Components) -> 
     listed = " and ".join(filter(None, [", ".join(alternatives[:-1]), alternatives[-1]]))
     named = " and ".join(_NAMES[kind] for kind in kinds)
     advice = TREES_ALONE if len(kinds) > 1 else ""
-    raise ValueError(f"format {name!r} has no words for {named}, which {listed} have.{advice}")
+    raise ValueError(f"format {quote(name)} has no words for {named}, which {listed} have.{advice}")
 
 
 def _says(name: str, kinds: list[str]) -> bool:
@@ -274,23 +275,25 @@ def _check_can_say(
         if consumer.categories is None:
             feature = int(forest.feature[np.argmax(sets.of_node >= 0)])
             raise ValueError(
-                f"format {name!r} has no categories; got some in column {names[feature]!r}. Code "
-                "it as numbers and fit again, or export to a format with categories, such as 'c' "
-                "or 'onnx'."
+                f"format {quote(name)} has no categories; got some in column "
+                f"{quote(names[feature])}. Code it as numbers and fit again, or export to a format "
+                "with categories, such as 'c' or 'onnx'."
             )
         sizes = np.diff(sets.starts)[sets.of_node[sets.of_node >= 0]]
         if not sizes.all():
-            raise ValueError(f"format {name!r} has no empty sets where zeros are missing values.")
+            raise ValueError(
+                f"format {quote(name)} has no empty sets where zeros are missing values."
+            )
     if target.whole_codes and sets is not None:
         codes = sets.codes
         wrong = codes[(codes != np.trunc(codes)) | (codes < 0) | (codes >= _MOST_CODES)]
         if len(wrong):
             raise ValueError(
-                f"format {name!r} takes categories that are whole numbers from 0 to "
+                f"format {quote(name)} takes categories that are whole numbers from 0 to "
                 f"{_MOST_CODES - 1}; got {wrong[0]}."
             )
     if target.max_depth is not None and forest.depth > target.max_depth:
         raise ValueError(
-            f"format {name!r} takes trees of at most {target.max_depth} splits on a path; got "
+            f"format {quote(name)} takes trees of at most {target.max_depth} splits on a path; got "
             f"{forest.depth}."
         )

@@ -182,7 +182,7 @@ def export(
     if format in HYBRID_FORMATS:
         if log_odds is not None:
             raise ValueError(
-                f"relevance must be None for format {format!r}; got {quote(relevance)}."
+                f"relevance must be None for format {quote(format)}; got {quote(relevance)}."
             )
         hybrid = hybrid_conversion(format, ranker.components(), names)
         report, obstacles, content = _compared_hybrid(hybrid, check, documents)
@@ -359,9 +359,9 @@ def _refuse_or_warn(format: str, obstacles: dict[str, str], allow: Collection[st
     for reason, obstacle in obstacles.items():
         if reason not in allow:
             raise ValueError(
-                f"format {format!r} {obstacle}; {spelled('allow', reason)} accepts this."
+                f"format {quote(format)} {obstacle}; {spelled('allow', reason)} accepts this."
             )
-        warn_user(f"Format {format!r} {obstacle}.")
+        warn_user(f"Format {quote(format)} {obstacle}.")
 
 
 def _compared_hybrid(

@@ -153,12 +153,12 @@ def format_of_version(format: str, version: str | None) -> str:
         return format
     if format not in VERSIONS:
         raise ValueError(
-            f"version must be None for format {format!r}, which all versions read alike or which "
-            f"names one; got {quote(version)}. {', '.join(VERSIONS)} have versions."
+            f"version must be None for format {quote(format)}, which all versions read alike or "
+            f"which names one; got {quote(version)}. {', '.join(VERSIONS)} have versions."
         )
     if not isinstance(version, str) or not _VERSION.fullmatch(version):
         raise ValueError(
-            f"version must be text of numbers, such as {next(iter(VERSIONS[format]))!r}; got "
+            f"version must be text of numbers, such as {quote(next(iter(VERSIONS[format])))}; got "
             f"{quote(version)}."
         )
     first = (name for start, name in VERSIONS[format].items() if _parts(version) >= _parts(start))
@@ -172,7 +172,7 @@ def _parts(version: str) -> list[int]:
 def check_format(format: str, formats: Collection[str]) -> None:
     """Refuse a value that is none of ``formats``, and name the new name of a renamed format."""
     if isinstance(format, str) and format in RENAMED_FORMATS:
-        raise ValueError(f"format {format!r} is now {RENAMED_FORMATS[format]}.")
+        raise ValueError(f"format {quote(format)} is now {RENAMED_FORMATS[format]}.")
     check_choice("format", format, formats)
 
 

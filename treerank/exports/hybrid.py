@@ -185,8 +185,8 @@ class HybridConversion:
         for name in self.retrievers:
             assert frame is not None
             values = frame[name].cast(nw.Float64).to_numpy()
-            scores[name] = check_scores(f"column {name!r} of check", values)
-            refuse_foreign(f"column {name!r} of check", scores[name], self.target.engine)
+            scores[name] = check_scores(f"column {quote(name)} of check", values)
+            refuse_foreign(f"column {quote(name)} of check", scores[name], self.target.engine)
         return scores
 
     def scores(self, retrieved: dict[str, np.ndarray], groups: QueryGroups) -> np.ndarray:
@@ -219,7 +219,7 @@ def hybrid_conversion(format: str, components: Components, names: list[str]) -> 
     engine, most = target.engine, target.most_retrievers
     if components.kinds != ["linear"] or components.linear is None:
         raise ValueError(
-            f"format {format!r} must have a linear model, since {engine} adds up the weighted "
+            f"format {quote(format)} must have a linear model, since {engine} adds up the weighted "
             f"scores of retrievers; got {' and '.join(components.kinds)}. Write "
             "TreeDirectRanker(LinearModel(positive=True)). Trees can go there by its plugin for "
             "learning to rank, and rank the candidates again."
@@ -227,24 +227,24 @@ def hybrid_conversion(format: str, components: Components, names: list[str]) -> 
     unnormalized = [name for name in names if not name.endswith(NORMALIZED)]
     if unnormalized:
         raise ValueError(
-            f"format {format!r} must have columns of normalized scores alone, such as "
+            f"format {quote(format)} must have columns of normalized scores alone, such as "
             f"'bm25{NORMALIZED}'; got {quote(unnormalized[0])}. Fit the linear model to "
-            f"read_runs(runs, judgments, engine={engine!r}).normalized()."
+            f"read_runs(runs, judgments, engine={quote(engine)}).normalized()."
         )
     if most is not None and len(names) > most:
         raise ValueError(
-            f"format {format!r} must have {most} retrievers at most; got {len(names)}."
+            f"format {quote(format)} must have {most} retrievers at most; got {len(names)}."
         )
     coef, retrievers = components.linear.coef, [name.removesuffix(NORMALIZED) for name in names]
     if (coef < 0).any():
         worst = int(np.argmin(coef))
         raise ValueError(
-            f"format {format!r} must have no negative weight, which {engine} refuses; got "
-            f"{coef[worst] / np.abs(coef).sum():.3f} for {retrievers[worst]!r}. Write "
+            f"format {quote(format)} must have no negative weight, which {engine} refuses; got "
+            f"{coef[worst] / np.abs(coef).sum():.3f} for {quote(retrievers[worst])}. Write "
             "TreeDirectRanker(LinearModel(positive=True)), or leave this retriever out."
         )
     if not coef.any():
-        raise ValueError(f"format {format!r} must have a weight above 0; got none.")
+        raise ValueError(f"format {quote(format)} must have a weight above 0; got none.")
     return HybridConversion(format, components.linear, retrievers)
 
 
@@ -279,7 +279,7 @@ def warn_of_retrievers(format: str, retrieved: dict[str, np.ndarray], groups: Qu
     """
     target, depths = HYBRID_FORMATS[format], depths_of(retrieved, groups)
     if len({*depths.values()}) > 1:
-        listed = ", ".join(f"{depth} of {name!r}" for name, depth in depths.items())
+        listed = ", ".join(f"{depth} of {quote(name)}" for name, depth in depths.items())
         warn_user(
             f"Retrievers have lists of unequal depth in check, up to {listed}. The engine takes "
             "equally many hits of each, and normalizes by the lowest of them, so its scores will "
@@ -293,6 +293,6 @@ def warn_of_retrievers(format: str, retrieved: dict[str, np.ndarray], groups: Qu
     if len(found_none) < len(retrieved):
         for name in found_none:
             warn_user(
-                f"Retriever {name!r} has found no document that no other has found. If it is a "
-                f"cross-encoder, which scores what the others have found, {target.reranker}."
+                f"Retriever {quote(name)} has found no document that no other has found. If it is "
+                f"a cross-encoder, which scores what the others have found, {target.reranker}."
             )

@@ -58,7 +58,7 @@ def check_sql(forest: Forest, names: list[str], levels: dict[int, list[Any]]) ->
         if column not in levels:
             raise ValueError(
                 "format 'sql' takes categories that are categories of a data frame; got codes in "
-                f"column {names[column]!r}. Fit on a frame with the categories themselves."
+                f"column {quote(names[column])}. Fit on a frame with the categories themselves."
             )
     lower = [name.lower() for name in names]
     taken = {"score", "treerank_row"}
@@ -66,8 +66,8 @@ def check_sql(forest: Forest, names: list[str], levels: dict[int, list[Any]]) ->
         is_sum = name.lower().startswith("score_") and name[6:].isdigit()
         if name.lower() in taken or is_sum:
             raise ValueError(
-                f"format 'sql' has the column {name!r} itself, so no feature may have this name. "
-                "Rename the column and fit again."
+                f"format 'sql' has the column {quote(name)} itself, so no feature may have this "
+                "name. Rename the column and fit again."
             )
         if lower.count(name.lower()) > 1:
             raise ValueError(

@@ -190,7 +190,7 @@ with a letter or digit; got 'my shop'.
         rule, pattern = f"{rule} digit", "[a-z0-9]([a-z0-9_.-]{0,62}[a-z0-9])?"
     else:
         raise ValueError(
-            f"name must be None for format {format!r}, whose program has no names of models; "
+            f"name must be None for format {quote(format)}, whose program has no names of models; "
             f"got {quote(name)}. These have: {', '.join(['c', 'sql', *UPLOADS, *HYBRID_FORMATS])}."
         )
     if not isinstance(name, str) or not re.fullmatch(pattern, name):
@@ -213,7 +213,7 @@ opensearch-2, opensearch-3.2, ranklib, solr, solr-8.
         return
     if format not in FEATURE_SETS:
         raise ValueError(
-            f"{spelled('feature_set')} must be left out for format {format!r}, which has "
+            f"{spelled('feature_set')} must be left out for format {quote(format)}, which has "
             f"no feature sets; got {quote(feature_set)}. "
             f"These have: {', '.join(sorted(FEATURE_SETS))}."
         )

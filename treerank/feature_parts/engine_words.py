@@ -10,6 +10,7 @@ from collections.abc import Callable
 from importlib.util import find_spec
 from typing import Any, TypeVar
 
+from treerank.checks import quote
 from treerank.feature_parts.registry import feature_part_class
 from treerank.parameters import bound, plain_signature
 
@@ -198,7 +199,7 @@ def _refuse_word(cls: type, method: str, name: str, part: Any) -> None:
     if ours in parameters:
         advice: str | None = f"{cls.__name__}({ours}=...)"
     elif name in OF_ENGINE.get(cls.__name__, ()):
-        advice = f"{cls.__name__}(engine_params={{{name!r}: ...}})"
+        advice = f"{cls.__name__}(engine_params={{{quote(name)}: ...}})"
     else:
         advice = ADVICE.get(name) or _elsewhere(cls, ours, part)
     owner = f"{cls.__name__}.fit" if method == "fit" else cls.__name__
@@ -221,7 +222,7 @@ def _elsewhere(cls: type, name: str, part: Any) -> str | None:
         if hasattr(trees, "transform") and name in inspect.signature(trees).parameters:
             return f"TreeDirectRanker({trees.__name__}({name}=...))"
         if name in OF_ENGINE.get(trees.__name__, ()):
-            return f"TreeDirectRanker({trees.__name__}(engine_params={{{name!r}: ...}}))"
+            return f"TreeDirectRanker({trees.__name__}(engine_params={{{quote(name)}: ...}}))"
     from treerank.objectives.factory import PairSettings  # trees alone do not wait for losses
 
     inside = "" if hasattr(cls, "predict") else f"{cls.__name__}(), "

@@ -242,7 +242,7 @@ class Ensemble(PartList):
             )
         if self.n_bags in (0, "auto") and not self.n_refits:
             raise ValueError(
-                f"n_refits must be at least 1 where n_bags is {self.n_bags!r}, or nothing is "
+                f"n_refits must be at least 1 where n_bags is {quote(self.n_bags)}, or nothing is "
                 "fitted; got 0."
             )
 
@@ -253,8 +253,8 @@ class Ensemble(PartList):
             if self.n_refits and rounds not in (None, "auto"):
                 raise ValueError(
                     f"early_stopping_rounds of parts[{index}] must be None or 'auto' where "
-                    f"n_refits is above 0, since fits to all queries watch none; got {rounds!r}. "
-                    "Set n_refits=0 to stop early."
+                    "n_refits is above 0, since fits to all queries watch none; got "
+                    f"{quote(rounds)}. Set n_refits=0 to stop early."
                 )
 
     def _fits(self, rows: Rows, objective: Objective) -> tuple[list[list[Any]], np.ndarray]:

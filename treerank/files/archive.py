@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from treerank.checks import NOT_SAVED, naming
+from treerank.checks import NOT_SAVED, naming, quote
 from treerank.files.replaced import replaced_file
 
 FORMAT = "treerank model"
@@ -254,7 +254,7 @@ def _unpack(value, members):
             value[key] = _unpack(item, members)
         return value
     if kind not in _UNPACK:
-        raise ValueError(f"unknown kind of value {kind!r}")
+        raise ValueError(f"unknown kind of value {quote(kind)}")
     return _UNPACK[kind](value[kind], members)
 
 

@@ -95,11 +95,11 @@ def _checked_path(path: str | Path) -> Path:
     if absolute.is_dir():
         raise ValueError(
             f"path must be a file; got the folder {absolute}. "
-            f"{str(absolute / 'fit.checkpoint')!r} is a "
+            f"{quote(str(absolute / 'fit.checkpoint'))} is a "
             "file in it."
         )
     if not absolute.parent.is_dir():
-        raise ValueError(f"path must be in a folder that exists; got {str(absolute)!r}.")
+        raise ValueError(f"path must be in a folder that exists; got {quote(str(absolute))}.")
     if not absolute.exists():
         return absolute
     content = read_archive(absolute) if is_archive(absolute) else None

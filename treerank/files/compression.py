@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
+from treerank.checks import quote
 from treerank.files.object_stores import as_url, text_in_store
 
 #: The path that means standard input.
@@ -124,7 +125,9 @@ def _opened(path):
     if str(path) != STANDARD_INPUT:
         return io.FileIO(path)
     if sys.stdin is None:
-        raise ValueError(f"standard input must be open to read {STANDARD_INPUT!r}; it is closed.")
+        raise ValueError(
+            f"standard input must be open to read {quote(STANDARD_INPUT)}; it is closed."
+        )
     return nullcontext(sys.stdin.buffer)
 
 

@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from treerank.checks import naming
+from treerank.checks import naming, quote
 
 try:
     import fcntl
@@ -110,7 +110,7 @@ def _status(path):
     Refuses a folder, a read-only file, a missing parent folder, and a path without a file name.
     """
     if path.name == "" or "\0" in path.name:
-        raise ValueError(f"path must be the name of a file; got {str(path)!r}.")
+        raise ValueError(f"path must be the name of a file; got {quote(str(path))}.")
     try:
         status = os.stat(path)
     except FileNotFoundError:

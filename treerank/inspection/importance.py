@@ -217,7 +217,7 @@ def _columns_by_name(ranker, groups):
     if groups is None:
         return {name: [j] for j, name in enumerate(shown_names(ranker))}
     for name, features in groups.items():
-        check_sequence(f"groups[{name!r}]", features)
+        check_sequence(f"groups[{quote(name)}]", features)
     return {
         name: [column for feature in features for column in _columns_of(ranker, feature)]
         for name, features in groups.items()

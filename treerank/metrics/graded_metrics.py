@@ -33,7 +33,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from treerank.checks import check_number
+from treerank.checks import check_number, quote
 from treerank.documents.gains import MAX_LABEL, check_gain, count_relevant, label_gains
 from treerank.documents.queries import QueryGroups
 from treerank.metrics.all_relevant import AllRelevantMetric
@@ -124,7 +124,7 @@ class NDCG(AllRelevantMetric):
         if self.n_relevant is not None and not self._gain_of_missed > 0:
             raise ValueError(
                 "gain must be positive for label 1 with n_relevant, since relevant documents that "
-                f"are not among the rows count as label 1; got gain={self.gain!r}."
+                f"are not among the rows count as label 1; got gain={quote(self.gain)}."
             )
 
     def gains(self, y: np.ndarray) -> np.ndarray:

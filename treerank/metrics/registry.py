@@ -93,7 +93,7 @@ class FunctionMetric:
             return float(value)
         except (TypeError, ValueError) as error:
             raise TypeError(
-                f"metric {self.name!r} must return one number, of which higher is better; got "
+                f"metric {quote(self.name)} must return one number, of which higher is better; got "
                 f"{quote(value)}."
             ) from error
 
@@ -388,7 +388,7 @@ def with_convention(
     if not isinstance(metric, Metric) or metric.stem not in policies:
         raise ValueError(
             f"metric must be one of {list(policies)} for {spelled('convention', convention)}; "
-            f"got {metric.name!r}."
+            f"got {quote(metric.name)}."
         )
     return replace(metric, **policies[metric.stem])
 

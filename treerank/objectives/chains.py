@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import expit, logit
 
-from treerank.checks import check_column
+from treerank.checks import check_column, quote
 
 
 def chained_probabilities(neighbors: ArrayLike) -> np.ndarray:
@@ -52,7 +52,7 @@ def chained_probabilities(neighbors: ArrayLike) -> np.ndarray:
     if len(set(certain) - {0}) > 1:
         raise ValueError(
             "neighbors must not be certain of both orders, since 0 and 1 in one chain have no "
-            f"sum of log odds; got {neighbors.tolist()}. Write 0.01 and 0.99, for example."
+            f"sum of log odds; got {quote(neighbors.tolist())}. Write 0.01 and 0.99, for example."
         )
     odds = _between(logit(np.where(certain == 0, neighbors, 0.5)))
     certain = _between(certain)

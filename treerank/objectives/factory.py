@@ -310,6 +310,6 @@ def _refuse_weightless(settings: PairSettings) -> None:
         )
         raise ValueError(
             f"weight must be one of {allowed} for pairs of equal labels, which weigh 0 by all "
-            f"others; got weight={settings.weight!r} and pairs={settings.pairs!r}. Write "
+            f"others; got weight={quote(settings.weight)} and pairs={quote(settings.pairs)}. Write "
             "weight='uniform', or pairs without ties."
         )

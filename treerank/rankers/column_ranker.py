@@ -141,7 +141,7 @@ class ColumnRanker(Ranker):
                 f"column must be below {self.n_features_in_}, the number of columns; got {index}."
             )
         if index in self.columns_.categories:
-            raise ValueError(f"column must hold numbers; {self.column!r} holds categories.")
+            raise ValueError(f"column must hold numbers; {quote(self.column)} holds categories.")
         return int(index)
 
     def components(self) -> Components:
@@ -157,7 +157,7 @@ class ColumnRanker(Ranker):
             index = names.index(index) if index in names else 0
         index = index if index < n_features else 0
         if index in columns.categories:
-            raise ValueError(f"column must hold numbers; {self.column!r} holds categories.")
+            raise ValueError(f"column must hold numbers; {quote(self.column)} holds categories.")
         return self._as_components(index, n_features, -1.0)
 
     def _as_components(self, index: int, n_features: int, missing_score: float) -> Components:

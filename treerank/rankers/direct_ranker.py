@@ -172,7 +172,7 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
             if feature not in columns.categories:
                 name = f"f{feature}" if columns.names is None else columns.names[feature]
                 raise ValueError(
-                    f"column {name!r} of X must be text or categories of a "
+                    f"column {quote(name)} of X must be text or categories of a "
                     "data frame where parts are trees of several engines, which take a number that "
                     "is not whole for other categories; got numbers. Or take trees of one engine."
                 )
@@ -369,7 +369,7 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
             reason = f"of {self._shown_part()}, whose weights are fitted by convex optimization,"
             advice = f", or take trees, such as {spelled('feature_part', 'lightgbm')}"
         else:
-            reason, advice = f"with weight={settings['weight']!r}, which ignores ranks,", ""
+            reason, advice = f"with weight={quote(settings['weight'])}, which ignores ranks,", ""
         warn_user(f"A fit {reason} replaces {given} by {instead}. Write {instead}{advice}.")
 
     def _shown_part(self) -> str:
@@ -412,7 +412,7 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
         if (trained is not None or n_outputs == 1) and is_given(self, "head_alpha"):
             warn_user(
                 f"head_alpha must be left out for {self._shown_part()}, the weights of whose "
-                f"outputs the ranker does not fit; got {self.head_alpha!r}, which is not used."
+                f"outputs the ranker does not fit; got {quote(self.head_alpha)}, which is not used."
             )
         if trained is not None:  # trained together with the outputs
             return trained
@@ -427,7 +427,7 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
         """Warn that the model is constant."""
         reason = "No query has two labels, and equal scores cost least"
         if isinstance(get_loss(self.loss), PairLoss):
-            rule = f"no query has two that differ in y and in what weight={self.weight!r} sees"
+            rule = f"no query has two that differ in y and in what weight={quote(self.weight)} sees"
             reason = f"No pair of documents counts, since {rule}"
         warn_user(f"{reason}: the model is constant.")
 

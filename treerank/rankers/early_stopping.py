@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from treerank.checks import naming, naming_label
+from treerank.checks import naming, naming_label, quote
 from treerank.documents.eval_set import (
     EvalSet,
     LabeledSet,
@@ -172,7 +172,7 @@ def hold_out_share(
         return train, with_metrics(sets, metrics, weights)
     except ValueError as error:
         raise ValueError(
-            f"eval_set={share!r} holds out queries that no metric can be measured of; {error} "
+            f"eval_set={quote(share)} holds out queries that no metric can be measured of; {error} "
             "Write eval_set=(X, y, qid), another share or another random_state."
         ) from error
 

@@ -102,7 +102,7 @@ class ExplainedMargins(np.ndarray):
             )
         column_of, grouped = {name: j for j, name in enumerate(self.names)}, dict[str, list[int]]()
         for group, members in groups.items():
-            check_sequence(f"groups[{group!r}]", members)
+            check_sequence(f"groups[{quote(group)}]", members)
             names = [name for member in members for name in features_of(member, self.names)]
             grouped[group] = [column_of[name] for name in names]
         taken = [j for columns in grouped.values() for j in columns]

@@ -244,7 +244,7 @@ class Ranker(Scored):
         if is_share(eval_set) and position is not None:
             raise ValueError(
                 "eval_set must be queries with labels, (X, y, qid), if position is given; got "
-                f"{eval_set!r}. A share of clicks would prefer the ranking that was shown."
+                f"{quote(eval_set)}. A share of clicks would prefer the ranking that was shown."
             )
         weights = {"sample_weight": sample_weight, "query_weight": query_weight}
         data = self._read_training_set(X, y, qid, position, given_pairs, weights)
@@ -263,7 +263,7 @@ class Ranker(Scored):
         name = shown_names(self)[min(self.columns_.categories)]
         raise ValueError(
             f"X must have no categories for {type(self).__name__}, which would treat their codes "
-            f"as numbers; got column {name!r}. Use TreeDirectRanker(), or encode the column "
+            f"as numbers; got column {quote(name)}. Use TreeDirectRanker(), or encode the column "
             f"one-hot. {indicator_advice(name)}"
         )
 
@@ -439,7 +439,9 @@ class Ranker(Scored):
             name = type(self).__name__
             raise ValueError(f"position must be None for {name}, which does not learn from clicks.")
         elif labels is not None:
-            raise ValueError(f"y must be a single column if position is given; got {[*labels]}.")
+            raise ValueError(
+                f"y must be a single column if position is given; got {quote([*labels])}."
+            )
         elif given_pairs is not None:
             raise ValueError("given_pairs must be None if position is given.")
 
@@ -476,13 +478,13 @@ class Ranker(Scored):
             return None
         if not self._accepts.several_labels:
             raise ValueError(
-                f"y must be a single label for {type(self).__name__}; got {[*labels]}. Pass one of "
-                "them, or fit a TreeDirectRanker, which takes several."
+                f"y must be a single label for {type(self).__name__}; got {quote([*labels])}. Pass "
+                "one of them, or fit a TreeDirectRanker, which takes several."
             )
         if given_pairs is not None:
             raise ValueError(
-                f"given_pairs must be None where y has several labels; got {[*labels]}. Pass one "
-                "label, or no pairs."
+                f"given_pairs must be None where y has several labels; got {quote([*labels])}. "
+                "Pass one label, or no pairs."
             )
         weights_of_labels(self.label_weights, labels)
         return check_labels_by_name(labels, np.size(next(iter(labels.values()))))

@@ -161,9 +161,9 @@ def report(
     )
     columns = {n: _column(f"slices[{n!r}]", c, X) for n, c in (slices or {}).items()}
     for name, column in columns.items():
-        refuse_masked(f"slices[{name!r}]", column)
+        refuse_masked(f"slices[{quote(name)}]", column)
         if (shape := np.shape(column)) != (n,):
-            rule = f"slices[{name!r}] must have one entry per document, {n}"
+            rule = f"slices[{quote(name)}] must have one entry per document, {n}"
             raise ValueError(f"{rule}; got {shape}.")
     if np.isnan(y).any():
         depth = depth_of(chosen)
@@ -269,7 +269,9 @@ def _baseline_scores(baseline, X, n_documents):
         return None
     if isinstance(baseline, str):
         column = take_columns(X, baseline=baseline)[1][0]
-        scores = as_numbers(f"baseline={baseline!r}", column).ravel()  # missing as of ColumnRanker
+        scores = as_numbers(
+            f"baseline={quote(baseline)}", column
+        ).ravel()  # missing as of ColumnRanker
         baseline = np.where(np.isnan(scores), score_below(scores), scores)
     if hasattr(baseline, "predict"):
         check_instance("baseline", baseline, [Ranker])
@@ -283,7 +285,7 @@ def _check_fitted(baseline):
     advice = "Fit it first."
     if isinstance(baseline, ColumnRanker) and isinstance(baseline.column, str):
         name = baseline.column
-        advice = advice if baseline.smaller_is_better else f"Fit it first, or write {name!r}."
+        advice = advice if baseline.smaller_is_better else f"Fit it first, or write {quote(name)}."
     message = f"baseline must be fitted; got {quote(baseline)}. {advice}"
     check_is_fitted(baseline, msg=message.replace("%", "%%"))
 

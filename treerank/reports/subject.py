@@ -227,7 +227,7 @@ class Subject:
         for name, values in measured.items():
             if np.isinf(values).any():
                 query = int(np.argmax(np.isinf(values)))
-                rule = f"metric {name!r} must be finite for each query, or NaN to leave it out"
+                rule = f"metric {quote(name)} must be finite for each query, or NaN to leave it out"
                 got = f"{values[query]} for query {quote(self.query_names[query])}"
                 raise ValueError(f"{rule}; got {got}.")
         return measured

@@ -66,14 +66,16 @@ def fuse(
     array([0.0164, 0.0325, 0.0161])
     """
     if method != "reciprocal_rank" and k != "auto":
-        raise ValueError(f"k must be 'auto' for method={method!r}, which has none; got {quote(k)}.")
+        raise ValueError(
+            f"k must be 'auto' for method={quote(method)}, which has none; got {quote(k)}."
+        )
     if not runs:
         raise ValueError("runs must hold the scores of a retriever; got none.")
-    columns = {name: check_scores(f"runs[{name!r}]", values) for name, values in runs.items()}
+    columns = {name: check_scores(f"runs[{quote(name)}]", values) for name, values in runs.items()}
     n = len(next(iter(columns.values())))
     for name, scores in columns.items():
         if len(scores) != n:
-            raise ValueError(f"runs[{name!r}] must have {n} entries; got {len(scores)}.")
+            raise ValueError(f"runs[{quote(name)}] must have {n} entries; got {len(scores)}.")
     groups = QueryGroups.from_qid(qid, n)
     if method == "reciprocal_rank":
         parts = reciprocal_ranks(columns, groups, None if k == "auto" else float(k))

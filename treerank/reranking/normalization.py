@@ -131,7 +131,7 @@ def normalize_scores(
     array([1. , 0.5, 0. , 0. , 1. ])
     """
     if engine is not None and method != "min_max":
-        raise ValueError(f"engine must be None for method={method!r}; got {quote(engine)}.")
+        raise ValueError(f"engine must be None for method={quote(method)}; got {quote(engine)}.")
     scores = check_scores("scores", scores)
     if engine is not None:
         _refuse_large("scores", scores, engine)
@@ -194,7 +194,7 @@ and in the engine.
         " Write 1 / (1 + exp(-score)) for logits, and 1 / (1 + distance) for distances, here and "
         "in the engine."
     )
-    rule = f"{name} must not be negative for {engine!r}, whose scores never are"
+    rule = f"{name} must not be negative for {quote(engine)}, whose scores never are"
     refuse_where(scores < 0, scores, rule, advice)
     _refuse_large(name, scores, engine)
 
@@ -202,5 +202,7 @@ and in the engine.
 def _refuse_large(name: str, scores: np.ndarray, engine: str) -> None:
     """Refuse scores that no float of 32 bits holds."""
     largest = float(np.finfo(np.float32).max)
-    rule = f"{name} must be at most {largest:.3g} in size for {engine!r}, whose scores are floats"
+    rule = (
+        f"{name} must be at most {largest:.3g} in size for {quote(engine)}, whose scores are floats"
+    )
     refuse_where(np.abs(scores) > largest, scores, rule)

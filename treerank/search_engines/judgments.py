@@ -96,7 +96,7 @@ def read_judgments(
         triples = _of_table(text, delimiter, query, document, label)
     elif query or document or label:
         raise ValueError(
-            f"query, document and label must be None for {path}, which is no CSV file."
+            f"query, document and label must be None for {quote(str(path))}, which is no CSV file."
         )
     elif name.endswith((".json", ".jsonl", ".ndjson")):
         triples = _of_json(json_of(path))

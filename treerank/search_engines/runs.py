@@ -153,12 +153,12 @@ def read_runs(
     if engine is not None:
         for name in distances:
             raise ValueError(
-                f"smaller_is_better must be empty for engine={engine!r}, whose scores are larger "
-                f"for better documents; got {name!r}. Write 1 / (1 + distance) in place of "
-                f"distances: run._replace(scores=1 / (1 + run.scores)) of a TrecRun."
+                f"smaller_is_better must be empty for engine={quote(engine)}, whose scores are "
+                f"larger for better documents; got {quote(name)}. Write 1 / (1 + distance) in "
+                "place of distances: run._replace(scores=1 / (1 + run.scores)) of a TrecRun."
             )
         for name, run in lists.items():
-            refuse_foreign(f"runs[{name!r}]", run.scores, engine)
+            refuse_foreign(f"runs[{quote(name)}]", run.scores, engine)
     pairs = sorted({pair for run in lists.values() for pair in pairs_of(run.qid, run.doc_ids)})
     qid, documents = (np.array(column) for column in zip(*pairs, strict=True))
     scores, groups = runs_as_features(lists, qid, documents), QueryGroups.from_qid(qid)
@@ -202,7 +202,7 @@ def runs_as_features(
     """
     pairs, columns = pairs_of(qid, doc_ids), {}
     for name, run in runs.items():
-        check_instance(f"runs[{name!r}]", run, [TrecRun])
+        check_instance(f"runs[{quote(name)}]", run, [TrecRun])
         scores = dict(zip(pairs_of(run.qid, run.doc_ids), run.scores, strict=True))
         if len(scores) < len(run.scores):
             _refuse_duplicate(name, run)
@@ -215,7 +215,7 @@ def _check_name(name: str) -> None:
     if name == _FUSED or name.rpartition(".")[2] in ("min_max", "reciprocal_rank"):
         raise ValueError(
             "runs must have names that no other column has, so neither 'rrf' nor one that ends in "
-            f"'.min_max' or '.reciprocal_rank'; got {name!r}."
+            f"'.min_max' or '.reciprocal_rank'; got {quote(name)}."
         )
 
 
@@ -231,20 +231,20 @@ def _run_of(name: str, run: Any, is_distance: bool) -> TrecRun:
         run = _run_of_lists(name, run)
     if not isinstance(run, TrecRun):
         raise TypeError(
-            f"runs[{name!r}] must be the path of a run file, {{query: {{document: score}}}}, "
+            f"runs[{quote(name)}] must be the path of a run file, {{query: {{document: score}}}}, "
             f"{{query: [document, ...]}} or a TrecRun; got {quote(run)}. Of a data frame, write "
             "TrecRun(frame['query'], frame['document'], frame['score'])."
         )
-    scores = check_scores(f"scores of runs[{name!r}]", run.scores)
+    scores = check_scores(f"scores of runs[{quote(name)}]", run.scores)
     queries = texts_of("qid", run.qid, len(scores))
     documents = texts_of("doc_ids", run.doc_ids, len(scores))
     if not queries:
-        raise ValueError(f"runs[{name!r}] must hold a document; got none.")
+        raise ValueError(f"runs[{quote(name)}] must hold a document; got none.")
     if np.isnan(scores).any():
         missing = quote(documents[int(np.argmax(np.isnan(scores)))])
         raise ValueError(
-            f"runs[{name!r}] must have a score for each document; got NaN for {missing}. Leave out "
-            "what was not found, or pass lists without scores, {query: [document, ...]}."
+            f"runs[{quote(name)}] must have a score for each document; got NaN for {missing}. "
+            "Leave out what was not found, or pass lists without scores, {query: [document, ...]}."
         )
     run = TrecRun(np.array(queries), np.array(documents), -scores if is_distance else scores)
     _warn_of_order(name, run, is_distance)
@@ -264,7 +264,7 @@ def _run_of_lists(name: str, lists: Mapping[Any, Any]) -> TrecRun:
             rows += ((query, document, -rank) for rank, document in enumerate(ranking, 1))
         else:
             raise TypeError(
-                f"runs[{name!r}] must map each query to {{document: score}} or to a list of "
+                f"runs[{quote(name)}] must map each query to {{document: score}} or to a list of "
                 f"documents, best first; got {quote(ranking)} for {quote(query)}."
             )
     queries, documents, scores = zip(*rows, strict=True) if rows else ((), (), ())
@@ -277,8 +277,9 @@ def _refuse_duplicate(name: str, run: TrecRun) -> None:
     for pair in pairs_of(run.qid, run.doc_ids):
         if pair in seen:
             raise ValueError(
-                f"runs[{name!r}] must have each document of a query once; got {quote(pair[1])} "
-                f"twice for {quote(pair[0])}. Of several passages of a document, keep the best."
+                f"runs[{quote(name)}] must have each document of a query once; got "
+                f"{quote(pair[1])} twice for {quote(pair[0])}. Of several passages of a document, "
+                "keep the best."
             )
         seen.add(pair)
 
@@ -294,15 +295,18 @@ def _warn_of_order(name: str, run: TrecRun, is_distance: bool) -> None:
     steps = np.diff(run.scores[order])[is_same_query]
     if len(steps) and not steps.any():
         warn_user(
-            f"runs[{name!r}] has equal scores for all documents of each query. The ranks of a file "
-            "are ignored, as by trec_eval; if they are what counts, pass lists without scores, "
-            "{query: [document, ...]}, best first."
+            f"runs[{quote(name)}] has equal scores for all documents of each query. The ranks of a "
+            "file are ignored, as by trec_eval; if they are what counts, pass lists without "
+            "scores, {query: [document, ...]}, best first."
         )
     elif np.count_nonzero(steps > 0) >= _MANY_STEPS and not (steps < 0).any():
-        first, advice = "smallest", f"If smaller is better, write smaller_is_better=[{name!r}]."
+        first, advice = (
+            "smallest",
+            f"If smaller is better, write smaller_is_better=[{quote(name)}].",
+        )
         if is_distance:
             first, advice = "largest", "Is smaller better, as smaller_is_better says?"
-        warn_user(f"All lists of runs[{name!r}] begin with the {first} score. {advice}")
+        warn_user(f"All lists of runs[{quote(name)}] begin with the {first} score. {advice}")
 
 
 def _qrels_of(judgments: Any) -> Qrels:

@@ -298,8 +298,8 @@ def _documents(name: str, documents: Iterable[Any]) -> list[Mapping[str, Any]]:
     the documents that were found.
     """
     if isinstance(documents, str | Path):
-        advice = f"[json.loads(line) for line in open({str(documents)!r})] reads lines of JSON"
-        raise TypeError(f"{name} must be documents; got the path {documents}. {advice}.")
+        advice = f"[json.loads(line) for line in open({quote(str(documents))})] reads lines of JSON"
+        raise TypeError(f"{name} must be documents; got the path {quote(documents)}. {advice}.")
     response = json_of_client(documents)
     if isinstance(response, Mapping) and "hits" not in response:
         if "error" in response:

@@ -184,7 +184,7 @@ class RankNetStar(NeuralRanker):
         if is_given(self, "dropout"):
             warn_user(
                 f"dropout must be left out for hidden={quote(self.hidden)}, whose only layer is "
-                f"f(x) and has no hidden units; got {self.dropout!r}, which is not used."
+                f"f(x) and has no hidden units; got {quote(self.dropout)}, which is not used."
             )
         # Without hidden layers, only the outputs have an activation.
         return part.set_params(activation=type(part).activation, dropout=type(part).dropout)

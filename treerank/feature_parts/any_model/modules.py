@@ -135,7 +135,9 @@ class TorchModule(NetworkPart):
         module = module.cpu().float()
         self.n_outputs_ = _n_outputs(module, tried)
         if self.n_outputs_ == 1 and not any(weight.requires_grad for weight in module.parameters()):
-            raise ValueError(f"build must return a module with weights to train; got {module!r}.")
+            raise ValueError(
+                f"build must return a module with weights to train; got {quote(module)}."
+            )
         return module
 
     def _expected_weights(self):

@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from sklearn.utils.validation import check_is_fitted
 
-from treerank.checks import check_counts, check_number
+from treerank.checks import check_counts, check_number, quote
 from treerank.feature_parts.networks.limits import MOST_UNITS, check_n_weights
 from treerank.feature_parts.networks.network_part import NetworkPart
 from treerank.parameters import Rule
@@ -130,7 +130,8 @@ class MLP(NetworkPart):
         if len(self.hidden) > 0 or self.output_activation != "linear":
             raise AttributeError(
                 "coef_ needs an MLP without hidden layers and with a linear output: MLP(()); got "
-                f"hidden={self.hidden!r} and output_activation={self.output_activation!r}."
+                f"hidden={quote(self.hidden)} and "
+                f"output_activation={quote(self.output_activation)}."
             )
         check_is_fitted(self)
         weight = self.network_.get_parameter("0.weight").detach().double().numpy()

@@ -197,7 +197,8 @@ class NetworkPart(BaseEstimator):
         if self._columns.n_categories:
             raise ValueError(
                 f"X must have no categories for the formula of {quote(self)}; got categories in "
-                f"columns {[*self._columns.n_categories]}. Encode them before, or take trees."
+                f"columns {quote([*self._columns.n_categories])}. Encode them before, or take "
+                "trees."
             )
         inputs = self._standardization
         layers = tuple(layers_of(self.network_))
@@ -266,8 +267,8 @@ class NetworkPart(BaseEstimator):
         for name, other in self.unread().items():
             if is_given(self, name):
                 warn_user(
-                    f"{name} must be left out for {other}={getattr(self, other)!r}, which does not "
-                    f"read it; got {getattr(self, name)!r}."
+                    f"{name} must be left out for {other}={quote(getattr(self, other))}, which "
+                    f"does not read it; got {quote(getattr(self, name))}."
                 )
         check_validation(self, validation)
         training.choose_device(self.device)

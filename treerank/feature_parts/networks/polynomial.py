@@ -12,7 +12,7 @@ from typing import Annotated
 
 import torch
 
-from treerank.checks import check_count
+from treerank.checks import check_count, quote
 from treerank.feature_parts.network_component import Layer, Products
 from treerank.feature_parts.networks.mlp import start_linear
 from treerank.feature_parts.networks.network_part import NetworkPart
@@ -58,7 +58,7 @@ class Polynomial(NetworkPart):
         if n_monomials > MAX_MONOMIALS:
             raise ValueError(
                 f"degree must give {n_features} features at most {MAX_MONOMIALS} monomials; "
-                f"got {self.degree!r}, which gives {n_monomials}."
+                f"got {quote(self.degree)}, which gives {n_monomials}."
             )
         layer = torch.nn.Linear(n_monomials, n_outputs, bias=False)
         start_linear(layer, generator)

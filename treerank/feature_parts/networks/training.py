@@ -18,6 +18,7 @@ import numpy as np
 import torch
 from torch.optim.swa_utils import AveragedModel
 
+from treerank.checks import quote
 from treerank.documents.canonical_order import row_hashes
 from treerank.numerics.threads import kernel_threads
 from treerank.objectives.base import Objective, as_objective
@@ -194,7 +195,7 @@ class Trainer:
         if not torch.isfinite(scores).all():
             raise ValueError(
                 "learning_rate must be low enough for scores to stay finite; "
-                f"got {self.part.learning_rate!r}."
+                f"got {quote(self.part.learning_rate)}."
             )
         hint = " Lower learning_rate?" if iteration > 0 else ""
         raise ValueError(

@@ -137,12 +137,12 @@ def check_engine_params(params: dict[str, Any], taken: Collection[str]) -> None:
         if not entries or not all(map(_is_readable, entries)):
             raise ValueError(
                 "engine_params must be finite numbers, text, True or False, or lists of these; "
-                f"got {quote(value)} for {name!r}."
+                f"got {quote(value)} for {quote(name)}."
             )
         if name in taken:
             raise ValueError(
                 "engine_params must not hold what has an argument of its own, is set by this "
-                f"package or makes leaves that are no numbers; got {name!r}."
+                f"package or makes leaves that are no numbers; got {quote(name)}."
             )
 
 

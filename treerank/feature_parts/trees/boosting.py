@@ -17,7 +17,7 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from treerank.all_or_nothing import all_or_nothing
-from treerank.checks import check_count, check_sequence
+from treerank.checks import check_count, check_sequence, quote
 from treerank.documents.columns import Columns
 from treerank.documents.rows import Rows
 from treerank.feature_parts.base import Validation, check_validation
@@ -374,7 +374,7 @@ class BoostedTrees(BaseEstimator):
         """Refuse a ``subsample`` of less than one document."""
         if 0 < self.subsample * n_documents < 1:
             raise ValueError(
-                f"subsample must draw one of {n_documents} documents; got {self.subsample!r}."
+                f"subsample must draw one of {n_documents} documents; got {quote(self.subsample)}."
             )
 
     def _check_parameters(self, validation: Validation | None) -> None:
@@ -409,7 +409,7 @@ class BoostedTrees(BaseEstimator):
         if n_new < 0:
             raise ValueError(
                 f"n_estimators must be at least {start}, the iterations done already, with "
-                f"warm_start=True; got {self.n_estimators!r}."
+                f"warm_start=True; got {quote(self.n_estimators)}."
             )
         return n_new
 

@@ -13,6 +13,7 @@ from math import frexp, inf, isfinite, ldexp
 
 import numpy as np
 
+from treerank.checks import quote
 from treerank.objectives.base import Objective, as_objective
 
 #: Largest number in single precision, which engines read.
@@ -81,7 +82,7 @@ class FixedPointDerivatives:
         if below_zero > 0 or (largest == 0 and largest_gradient > 0):
             raise ValueError(
                 "hessian must be non-negative, and positive somewhere if the gradient is not zero; "
-                f"got a smallest one of {-below_zero!r} and a largest one of {largest!r}."
+                f"got a smallest one of {quote(-below_zero)} and a largest one of {quote(largest)}."
             )
         self.iteration += 1
         self.largest_gradient = max(self.largest_gradient, largest_gradient)
@@ -95,8 +96,8 @@ class FixedPointDerivatives:
         hint = " Lower learning_rate?" if self.iteration > 0 else " Lower weights?"
         raise ValueError(
             f"{name} must be finite and at most {self.most:.3g} in size; got "
-            f"{float(too_large[0]) if len(too_large) else largest!r} from {self.objective.name} in "
-            f"iteration {self.iteration}.{hint}"
+            f"{quote(float(too_large[0]) if len(too_large) else largest)} from "
+            f"{self.objective.name} in iteration {self.iteration}.{hint}"
         )
 
     def _checked(self, name: str, values: np.ndarray) -> np.ndarray:

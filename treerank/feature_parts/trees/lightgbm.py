@@ -168,8 +168,8 @@ class LightGBMTrees(BoostedTrees):
         if (self.subsample < 1) != (self.subsample_freq > 0):
             warn_user(
                 "subsample must be below 1 and subsample_freq above 0 for LightGBM to draw "
-                f"documents; got subsample={self.subsample!r} and subsample_freq="
-                f"{self.subsample_freq!r}, which draw none. Write "
+                f"documents; got subsample={quote(self.subsample)} and subsample_freq="
+                f"{quote(self.subsample_freq)}, which draw none. Write "
                 "LightGBMTrees(subsample=0.8, subsample_freq=1), or leave both out."
             )
 
@@ -346,8 +346,9 @@ def refusing_empty_leaves(params: Mapping[str, Any]) -> Iterator[None]:
             raise
         raise ValueError(
             "min_child_weight must be above 0, or min_child_samples above 1, for documents whose "
-            f"hessians are as small as here; got min_child_weight={params['min_child_weight']!r} "
-            f"and min_child_samples={params['min_child_samples']!r}: LightGBM made an empty leaf. "
+            "hessians are as small as here; got "
+            f"min_child_weight={quote(params['min_child_weight'])} and "
+            f"min_child_samples={quote(params['min_child_samples'])}: LightGBM made an empty leaf. "
             "HistogramTrees accept these settings."
         ) from error
 
@@ -381,7 +382,7 @@ def with_main_names(engine_params: dict[str, Any]) -> dict[str, Any]:
         if not names:
             raise ValueError(
                 "engine_params must be known to LightGBM, and not be a default under another than "
-                f"its main name; got {name!r}."
+                f"its main name; got {quote(name)}."
             )
         main_params |= dict.fromkeys(names, value)
     return main_params

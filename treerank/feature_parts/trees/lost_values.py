@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from treerank.checks import warn_user
+from treerank.checks import quote, warn_user
 from treerank.documents.rows import Rows
 
 #: Number of first rows in which nearly all varying columns vary.
@@ -41,12 +41,13 @@ be learned. Subtract the smallest value and divide by the spread.
                 lost.append((j, *ends.tolist()))
     if lost:
         (j, least, most), names = lost[0], rows.columns.names
-        name = j if names is None else repr(names[j])
+        name = j if names is None else quote(names[j])
         further = f", and {len(lost) - 1} other" + "s" * (len(lost) > 2) if len(lost) > 1 else ","
         verb = "have one value each" if len(lost) > 1 else "has one value"
         warn_user(
-            f"{rounding}, where column {name} of X, from {least!r} to {most!r}{further} {verb}, of "
-            "which nothing can be learned. Subtract the smallest value and divide by the spread."
+            f"{rounding}, where column {name} of X, from {quote(least)} to {quote(most)}{further} "
+            f"{verb}, of which nothing can be learned. Subtract the smallest value and divide by "
+            "the spread."
         )
 
 

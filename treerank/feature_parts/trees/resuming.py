@@ -74,9 +74,9 @@ def saver_of(
             if getattr(part, name) == "auto":
                 origin = ", from 'auto'"
             raise ValueError(
-                f"{name} must be {value!r} for {kind} where the fit has a checkpoint; got "
-                f"{quote(setting)}{origin}. Write {kind}({name}={value!r}), or HistogramTrees(), "
-                "which go on from a checkpoint with any setting."
+                f"{name} must be {quote(value)} for {kind} where the fit has a checkpoint; got "
+                f"{quote(setting)}{origin}. Write {kind}({name}={quote(value)}), or "
+                "HistogramTrees(), which go on from a checkpoint with any setting."
             )
     params = part.get_params() | sizes.of_tree()
     params = {name: value for name, value in params.items() if name not in _FREE}

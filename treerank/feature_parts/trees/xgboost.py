@@ -502,7 +502,7 @@ def check_known(engine_params: dict[str, Any]) -> None:
     messages = [str(warning.message) for warning in caught]
     for unused in (text for text in messages if "are not used" in text):
         names = re.findall(r'"(\w+)"', unused)
-        raise ValueError(f"engine_params must be known to XGBoost; got {', '.join(names)!r}.")
+        raise ValueError(f"engine_params must be known to XGBoost; got {quote(', '.join(names))}.")
 
 
 def xgboost_parameters(part: Any, task: GrowthTask) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from treerank.checks import quote
 from treerank.forests.forest import CategorySets, Forest
 
 FORMAT = "treerank forest 1"
@@ -21,7 +22,9 @@ DTYPES = {
 def read_forest_json(document: dict[str, Any]) -> Forest:
     """Return the forest of a parsed JSON document; refuse one with a linear model or networks."""
     if document["format"] != FORMAT:
-        raise ValueError(f"A forest must be of format {FORMAT!r}; got {document['format']!r:.50}.")
+        raise ValueError(
+            f"A forest must be of format {quote(FORMAT)}; got {document['format']!r:.50}."
+        )
     components = [name for name in ("linear", "networks") if name in document]
     if components:
         raise ValueError(f"A forest must be trees only; got {' and '.join(components)}, too.")
