@@ -12,7 +12,7 @@ was learned from, uploads the new models, and exits with
 * 1 if there is no new day, or the data or the new model of at least one day are not good enough.
   ``report.html`` of that day says where, and the last line of the output says what is served, or
   that nothing has changed;
-* 75 if an upload failed and no day was refused, or if another loop is running. The served model
+* 75 if an upload failed and no day was rejected, or if another loop is running. The served model
   stays the same; run the same night again.
 
 ``python loop.py back`` goes back to the previous model. Without arguments, as on this page, it runs
@@ -256,7 +256,7 @@ def write_table(path, heads, rows):
 # :func:`treerank.rankers.refresh`: in cross-validation on the new queries the mean gain must not be
 # negative, and on the reference queries, which no model learns from, the new model must not be
 # significantly worse. Then the export scores the documents of the day as the engine will, and
-# refuses a model if the engine would rank documents differently. Last, it is uploaded.
+# rejects a model if the engine would rank documents differently. Last, it is uploaded.
 
 
 def load_served(folder):
@@ -428,7 +428,7 @@ def is_of_day(name, day_name):
 # Which days are next
 # -------------------
 # A night takes all days since the last one that was learned from, in the order of their names. So a
-# night on which the machine was off is made up for, and a day that was refused is tried again until
+# night on which the machine was off is made up for, and a day that was rejected is tried again until
 # a later day is learned from. Days wait until they have ``FEWEST_QUERIES`` queries in total. After
 # ``back``, no night learns again from the days of the model that was taken back.
 
@@ -509,7 +509,7 @@ def nights(folder):
             if not code:
                 raise
             print(f"{error} The next night tries again.", file=sys.stderr)
-            break  # with 1: run again now, the night would end with 0, and hide what was refused
+            break  # with 1: run again now, the night would end with 0, and hide what was rejected
         except (Stop, OSError, ValueError) as error:
             if len(days) == 1:
                 raise
