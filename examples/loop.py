@@ -428,9 +428,9 @@ def is_of_day(name, day_name):
 # Which days are next
 # -------------------
 # A night takes all days since the last one that was learned from, in the order of their names. So a
-# night on which the machine was off is made up for, and a day that was rejected is tried again until
-# a later day is learned from. Days wait until they have ``FEWEST_QUERIES`` queries in total. After
-# ``back``, no night learns again from the days of the model that was taken back.
+# night on which the machine was off is made up for, and a day that was rejected is tried again
+# until a later day is learned from. Days wait until they have ``FEWEST_QUERIES`` queries in total.
+# After ``back``, no night learns again from the days of the model that was taken back.
 
 
 def day_of(name):
