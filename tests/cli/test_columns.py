@@ -46,6 +46,25 @@ def test_columns_are_named_once(shop):
     assert "p0" in page.read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        (["fit", "shop.csv", "--id", "grade"], "--label and --id must be different columns"),
+        (["fit", "shop.csv", "--query", "sku"], "--query and --id must be different columns"),
+        (["fit", "shop.csv", "--n-features", "3"], "--n-features must not be set for a file of"),
+        (["fit", "shop.txt"], "--label must not be set for a file of format LETOR"),
+        (["fit", "shop.csv", "--days-since", "2026-99-01"], "--days-since must be a date such as"),
+        (["export", "m", "o.sql", "--format", "sql", "--version", "3"], "--version must be left"),
+        (["export", "m", "o.json", "--format", "solr", "--version", "x"], "--version must be text"),
+    ],
+)
+def test_refusals_name_the_options_that_are_typed(shop, command, message):
+    folder, _ = shop
+    name, file, *options = command
+    fitted = ["-m", folder / "other", *NAMED] if name == "fit" else []
+    assert message in refusal(name, folder / file, *fitted, *options)
+
+
 def test_what_is_given_counts_and_what_a_table_lacks_is_its_default(shop):
     folder, table = shop
     other = folder / "other.parquet"
@@ -135,7 +154,7 @@ def test_dates_are_counted_from_the_date_of_the_model(shop, tmp_path):
     run("convert", path, converted, *NAMED, "--days-since", "2026-01-01", "-q")
     assert pl.read_csv(converted)["at"].to_list() == pytest.approx(by_hand.to_list())
     letor = ["evaluate", model, tmp_path / "none.txt", "--days-since", "2026-01-01"]
-    assert "days_since must not be set for a file of" in run(*letor, code=1).stderr
+    assert "--days-since must not be set for a file of" in run(*letor, code=1).stderr
 
 
 def test_a_file_for_validation_has_the_dates_of_the_training_file(shop, tmp_path):

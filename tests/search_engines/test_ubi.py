@@ -237,6 +237,6 @@ def test_what_has_no_lists_is_refused(queries, events, message):
 
 def test_a_path_is_no_documents():
     with pytest.raises(
-        TypeError, match=r"got the path a.ndjson. \[json.loads\(line\) for line in op"
+        TypeError, match=r"got the path 'a.ndjson'. \[json.loads\(line\) for line in op"
     ):
         read_ubi("a.ndjson", [])

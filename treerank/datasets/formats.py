@@ -11,6 +11,7 @@ from treerank.checks import quote
 from treerank.documents.ranking_data import Batches, RankingData
 from treerank.files.object_stores import as_url, shown
 from treerank.lazy import load_object
+from treerank.spelling import spelled
 
 
 class FileFormat(NamedTuple):
@@ -171,5 +172,5 @@ def _checked_options(options, names, kind, path):
     for name, value in options.items():
         if name not in names and value not in (None, False):
             got = f"got {quote(value)} for {path}. By its name, a file is {format_names()}."
-            raise ValueError(f"{name} must not be set for {kind}; {got}")
+            raise ValueError(f"{spelled(name)} must not be set for {kind}; {got}")
     return {name: value for name, value in options.items() if name in names}

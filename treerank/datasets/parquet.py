@@ -42,6 +42,7 @@ from treerank.documents.ranking_data import Batches, RankingData, checked_commen
 from treerank.files.compression import compressed
 from treerank.files.object_stores import shown
 from treerank.files.replaced import replaced_file
+from treerank.spelling import spelled
 
 
 def read_parquet(
@@ -176,7 +177,8 @@ def _opened(path, label, query, features, document, drop, comments, days_since, 
     for (role, name), (other, other_name) in combinations(roles.items(), 2):
         if name is not None and name == other_name:
             raise ValueError(
-                f"{role} and {other} must be different columns; got {quote(name)} twice."
+                f"{spelled(role)} and {spelled(other)} must be different columns; got "
+                f"{quote(name)} twice."
             )
     listed = [features] if isinstance(features, str) else list(features or ())
     for name, count in Counter(listed).items():

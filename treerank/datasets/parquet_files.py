@@ -500,7 +500,7 @@ def _epoch(days_since: str | date) -> datetime:
             value = datetime(value.year, value.month, value.day)
     except (AttributeError, ValueError) as error:
         raise ValueError(
-            f"days_since must be a date such as '2026-01-01'; got {quote(days_since)}."
+            f"{spelled('days_since')} must be a date such as '2026-01-01'; got {quote(days_since)}."
         ) from error
     return value.astimezone(UTC) if value.tzinfo else value.replace(tzinfo=UTC)
 

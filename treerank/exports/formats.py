@@ -21,6 +21,7 @@ from treerank.feature_parts.linear_component import LinearComponent
 from treerank.forests.forest import Forest
 from treerank.lazy import load_object
 from treerank.renamed import RENAMED_FORMATS
+from treerank.spelling import spelled
 
 _VERSION = re.compile(r"\d{1,9}([.-]\d{1,9})*", re.ASCII)
 
@@ -153,13 +154,14 @@ def format_of_version(format: str, version: str | None) -> str:
         return format
     if format not in VERSIONS:
         raise ValueError(
-            f"version must be None for format {quote(format)}, which all versions read alike or "
-            f"which names one; got {quote(version)}. {', '.join(VERSIONS)} have versions."
+            f"{spelled('version')} must be left out for format {quote(format)}, which all versions "
+            f"read alike or which names one; got {quote(version)}. {', '.join(VERSIONS)} have "
+            "versions."
         )
     if not isinstance(version, str) or not _VERSION.fullmatch(version):
         raise ValueError(
-            f"version must be text of numbers, such as {quote(next(iter(VERSIONS[format])))}; got "
-            f"{quote(version)}."
+            f"{spelled('version')} must be text of numbers, such as "
+            f"{quote(next(iter(VERSIONS[format])))}; got {quote(version)}."
         )
     first = (name for start, name in VERSIONS[format].items() if _parts(version) >= _parts(start))
     return next(first)
