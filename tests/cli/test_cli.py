@@ -92,6 +92,11 @@ def test_what_is_neither_a_file_nor_a_share_is_refused(files, tmp_path, share):
     assert "must be a data file, or a share of the queries above 0 and below 1" in said
 
 
+def test_a_share_of_less_than_a_query_is_refused_by_the_name_of_the_option(files, tmp_path):
+    said = run("fit", files.train, "--valid", "0.001", "-m", tmp_path / "m", code=1).stderr
+    assert "--valid must be a share that holds out a query and leaves one; got 0.001 of" in said
+
+
 def test_sizes_are_chosen_from_the_data_and_shown_in_one_line(files, tmp_path):
     result = run("fit", files.train, "-m", tmp_path / "m")
     sizes = treerank.load(tmp_path / "m").feature_part_

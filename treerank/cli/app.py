@@ -199,6 +199,8 @@ class Commands(TyperGroup):
         }
         if "human_label" in options:  # a column here, labels in Python
             options["human_labels"] = options["human_label"]
+        if "valid" in options:
+            options["eval_set"] = options["valid"]
         self.options.update(options)
         return name, command, command_args
 

@@ -25,6 +25,7 @@ from treerank.documents.training_queries import (
     warn_of_cut_queries,
 )
 from treerank.documents.training_set import TrainingSet
+from treerank.spelling import spelled
 
 #: Documents, labels by name, and queries; the name of a single label is "".
 LabeledSet = tuple[Rows, dict[str, np.ndarray], QueryGroups]
@@ -141,14 +142,15 @@ def split_off_share(
     n_held, n_with_pairs = round(share * n_queries), int(with_pairs.sum())
     if not 1 <= n_held < n_queries:
         raise ValueError(
-            "eval_set must be a share that holds out a query and leaves one; got "
+            f"{spelled('eval_set')} must be a share that holds out a query and leaves one; got "
             f"{quote(share)} of {n_queries} queries."
         )
     most = n_with_pairs if data.pairs is not None else n_with_pairs - 1
     if most < 1:
         raise ValueError(
-            "eval_set must hold out a query with two different labels and leave another one; got "
-            f"{quote(share)} of {n_queries} queries, of which {n_with_pairs} have two."
+            f"{spelled('eval_set')} must hold out a query with two different labels and leave "
+            f"another one; got {quote(share)} of {n_queries} queries, of which {n_with_pairs} have "
+            "two."
         )
     may_be_drawn = np.ones(n_queries, dtype=bool)
     if earlier is not None and data.queries is not None:

@@ -74,6 +74,7 @@ from treerank.rankers.early_stopping import hold_out, hold_out_share, metrics_of
 from treerank.rankers.head import AntisymmetricHead, Tau
 from treerank.rankers.scored import Scored
 from treerank.rankers.scoring import scores_of
+from treerank.spelling import spelled
 
 
 class Ranker(Scored):
@@ -511,7 +512,7 @@ def _with_pairs(calibrating: EvalSet) -> EvalSet:
     """Return documents to calibrate on; refuse them if no query has two different labels."""
     if not calibrating.has_pairs:
         raise ValueError(
-            "eval_set must hold out a query with two different labels; got none among "
-            f"{len(calibrating.y)} documents."
+            f"{spelled('eval_set')} must hold out a query with two different labels; got none "
+            f"among {len(calibrating.y)} documents."
         )
     return calibrating
