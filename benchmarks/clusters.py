@@ -54,6 +54,7 @@ def files_of(n_rows, n_files):
 
 
 #: Settings of Dask by which its processes take less time beside a fit; the guide advises them.
+IN_GUIDE = "Dask as in the guide"
 QUIET = {"distributed.worker.profile.enabled": False, "distributed.admin.tick.interval": "1s"}
 
 
@@ -139,21 +140,25 @@ def by_workers(n_rows, n_files, n_trees, n_workers, limit="0", n_turns=1, settin
         return values | peaks_of(client) | {"model": model_of(turns[-1][0])[:8]}
 
 
-def by_workers_between_threads(n_rows, n_files, n_trees, number, n_turns, settings=None):
-    """Return the values of :func:`by_workers`, and those of as many threads of one process.
+def by_workers_between_threads(n_rows, n_files, n_trees, number, n_turns):
+    """Return the values of :func:`by_workers`, also with ``QUIET``, and those of as many threads.
 
-    The threads fit before the cluster is there and after it has ended, so that neither slows the
-    other down and a machine that becomes slower meanwhile slows both down.
+    Threads of one process fit before there is a cluster and after it has ended, so that neither
+    slows the other down, and a machine that becomes slower meanwhile slows down both.
     """
     by_threads = functools.partial(turns_of_threads, n_rows, n_files, n_trees, number)
     before = by_threads(-(-n_turns // 2))
-    values = by_workers(n_rows, n_files, n_trees, number, n_turns=n_turns, settings=settings)
+    values, quiet = (
+        by_workers(n_rows, n_files, n_trees, number, n_turns=n_turns, settings=settings)
+        for settings in (None, QUIET)
+    )
     turns = before + by_threads(-(-n_turns // 2))
-    took, of_tree = np.median([turn[1:] for turn in turns], axis=0).tolist()
-    models = {values["model"]} | {model_of(turn[0])[:8] for turn in turns}
+    models = {values["model"], quiet["model"]} | {model_of(turn[0])[:8] for turn in turns}
     if len(models) > 1:
         raise RuntimeError(f"all fits must produce one model; they produced {sorted(models)}.")
-    return values | {"seconds of threads": took, "seconds a tree of threads": of_tree}
+    took, of_tree = np.median([turn[1:] for turn in turns], axis=0).tolist()
+    values |= {"seconds of threads": took, "seconds a tree of threads": of_tree}
+    return values | {f"{name}, {IN_GUIDE}": value for name, value in quiet.items()}
 
 
 def turns_of_threads(n_rows, n_files, n_trees, n_jobs, n_turns):

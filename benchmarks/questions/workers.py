@@ -14,7 +14,7 @@ from benchmarks.questions import listed
 
 TITLE = "How long does a fit by several workers take?"
 IS_TIMING = True
-GUIDE = "as in the guide"
+GUIDE = ", Dask as in the guide"
 PROGRAMS = ("treerank", "lightgbm.dask", "xgboost.dask")
 
 
@@ -29,8 +29,6 @@ def measurements(options):
         conditions = {"fit by": "workers", "number": n, "rows": size[0]}
         fits = functools.partial(clusters.by_workers_between_threads, *size, n, n_turns)
         yield Measurement(conditions, fits)
-    quiet = functools.partial(fits, settings=clusters.QUIET)
-    yield Measurement(conditions | {"Dask": GUIDE}, quiet)
     for program in PROGRAMS[: 1 if options.quick else None]:
         for n in workers:
             conditions = {"program": program, "number": n, "rows": size[0]}
@@ -52,34 +50,33 @@ def section(rows):
         c, v = row["conditions"], row["values"]
         kind = next(name for name in ("fit by", "program", "scored by") if name in c)
         name = f"{kind} {c[kind]}".removeprefix("program ") + f", {c['rows']:,} rows"
-        name += f", Dask {c['Dask']}" if "Dask" in c else ""
         if v["seconds"] is None:
             body.append([name, c["number"], "more than 300", "", ""])
             continue
-        groups.setdefault(name, {})[f"{c['number']}"] = (v["seconds"], None, None)
-        memory = f"{v['worker_MB']:,.0f}" if "worker_MB" in v else ""
-        body.append([name, c["number"], f"{v['seconds']:.1f}", memory, v.get("model", "")])
-        if "seconds of threads" in v:
-            compared[c["number"], c.get("Dask")] = v
-        if "seconds of threads" in v and "Dask" not in c:
-            name, took = f"fit by threads, {c['rows']:,} rows", v["seconds of threads"]
-            groups.setdefault(name, {})[f"{c['number']}"] = (took, None, None)
-            body.append([name, c["number"], f"{took:.1f}", "", v["model"]])
+        shown = {name: v}
+        quiet = {key.removesuffix(GUIDE): v[key] for key in v if key.endswith(GUIDE)}
+        if quiet:
+            compared[c["number"]] = v
+            threads = {"seconds": v["seconds of threads"], "model": v["model"]}
+            shown |= {f"{name}{GUIDE}": quiet, name.replace("workers", "threads"): threads}
+        for name, v in shown.items():
+            groups.setdefault(name, {})[f"{c['number']}"] = (v["seconds"], None, None)
+            memory = f"{v['worker_MB']:,.0f}" if "worker_MB" in v else ""
+            body.append([name, c["number"], f"{v['seconds']:.1f}", memory, v.get("model", "")])
         if kind == "program":
             models.setdefault(c["program"], set()).add(v["model"])
     same = [name for name, found in models.items() if len(found) == 1]
     answer = "The table shows the times of fits by one worker and by two workers."
-    if (2, None) in compared:
-        v = compared[2, None]
+    if 2 in compared:
+        v = compared[2]
+        threads, after = v["seconds of threads"], v["seconds after the rows"]
+        quiet = v[f"seconds after the rows{GUIDE}"]
         answer = (
-            f"A fit to 1,000,000 documents takes {v['seconds of threads']:.1f} s in one process "
-            f"with two threads, and {v['seconds after the rows']:.1f} s, {_over_threads(v):.2f} "
-            "times as long, with two workers of one thread each, not including the time in which "
-            "the workers receive their rows."
+            f"A fit to 1,000,000 documents takes {threads:.1f} s in one process with two threads, "
+            f"and {after / threads:.2f} times as long, {after:.1f} s, with two workers of one "
+            f"thread each, or {quiet / threads:.2f} times as long if Dask is set as the guide "
+            "advises, not including the time in which the workers receive their rows."
         )
-    if (2, GUIDE) in compared:
-        ratio = _over_threads(compared[2, GUIDE])
-        answer += f" If Dask is set as the guide advises, it takes {ratio:.2f} times as long."
     if same:
         answer += f" With {listed(same)}, one worker and two workers produce the same model."
     chart = intervals(answer, groups, "seconds", reference=None, logarithmic=True)
@@ -96,11 +93,6 @@ def section(rows):
         "above them, because they are computed differently."
     )
     return Section(answer, [chart], [(title, table(head, body))], notes)
-
-
-def _over_threads(values):
-    """Return the time of workers that have their rows, over that of threads in the same run."""
-    return values["seconds after the rows"] / values["seconds of threads"]
 
 
 def _but(columns, left_out):
