@@ -45,13 +45,13 @@ def measurements(options):
 
 def section(rows):
     """Return seconds of fits."""
-    groups, body, models, compared = {}, [], {}, {}
+    groups, body, models, compared, cutting = {}, [], {}, {}, {}
     for row in rows:
         c, v = row["conditions"], row["values"]
         kind = next(name for name in ("fit by", "program", "scored by") if name in c)
         name = f"{kind} {c[kind]}".removeprefix("program ") + f", {c['rows']:,} rows"
         if v["seconds"] is None:
-            body.append([name, c["number"], "more than 300", "", ""])
+            body.append([name, c["number"], "more than 300", "", "", ""])
             continue
         shown = {name: v}
         quiet = {key.removesuffix(GUIDE): v[key] for key in v if key.endswith(GUIDE)}
@@ -62,9 +62,12 @@ def section(rows):
         for name, v in shown.items():
             groups.setdefault(name, {})[f"{c['number']}"] = (v["seconds"], None, None)
             memory = f"{v['worker_MB']:,.0f}" if "worker_MB" in v else ""
-            body.append([name, c["number"], f"{v['seconds']:.1f}", memory, v.get("model", "")])
+            model, queries = v.get("model", ""), f"{v['groups']:,}" if "groups" in v else ""
+            body.append([name, c["number"], f"{v['seconds']:.1f}", memory, model, queries])
         if kind == "program":
             models.setdefault(c["program"], set()).add(v["model"])
+            if v["groups"] > v["queries"]:
+                cutting[c["program"]] = v
     same = [name for name, found in models.items() if len(found) == 1]
     answer = "The table shows the times of fits by one worker and by two workers."
     if 2 in compared:
@@ -79,8 +82,13 @@ def section(rows):
         )
     if same:
         answer += f" With {listed(same)}, one worker and two workers produce the same model."
+    for program, v in cutting.items():
+        answer += (
+            f" The ends of files cut queries, and {program} sees each piece as a query: "
+            f"{v['groups']:,} instead of {v['queries']:,}."
+        )
     chart = intervals(answer, groups, "seconds", reference=None, logarithmic=True)
-    head = ["what", "workers or threads", "seconds", "MB", "hash of the model"]
+    head = ["what", "workers or threads", "seconds", "MB", "hash of the model", "queries seen"]
     title = "Seconds, and the peak resident memory of the worker that used the most memory"
     if not any(row[3] for row in body):
         title, head, body = "Seconds", _but(head, 3), [_but(row, 3) for row in body]
