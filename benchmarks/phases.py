@@ -1,18 +1,22 @@
-"""Phases of a fit of own trees on one thread, and how near they are to what one core can do.
+"""Phases of a fit of own trees, and how near they are on one thread to what one core can do.
 
 The ceiling is a loop that only updates histograms in the fastest cache.
 """
 
 import time
 from collections import Counter
+from contextlib import contextmanager
+from functools import partial
 
+import lightgbm
 import numpy as np
 from numba import njit
 
 from treerank import make_web_search
 from treerank.baselines import LambdaMART
-from treerank.feature_parts.histogram import boost, histogram
+from treerank.feature_parts.histogram import boost, histogram, trees
 from treerank.feature_parts.histogram.partition import partition
+from treerank.feature_parts.trees.fixed_point import FixedPointDerivatives
 
 from . import timing
 from .measurements import Measurement
@@ -109,7 +113,66 @@ def measured(n_queries, n_trees):
     }
 
 
+#: Functions whose time is that of a phase, whatever the number of threads.
+STEPS = {
+    "bins": [(trees, "find_bins"), (boost, "bin_rows"), (boost, "by_column")],
+    "derivatives": [(FixedPointDerivatives, "__call__")],
+    "packing": [(boost, "magnitudes"), (boost, "pack")],
+    "trees": [(boost, "grow")],
+    "leaf values": [(boost, "add_leaves")],
+}
+
+
+@contextmanager
+def steps_timed(seconds):
+    """Add the time of each step of the fits within the block to ``seconds``."""
+
+    def timed(step, function):
+        def call(*arguments, **options):
+            began = time.perf_counter()
+            found = function(*arguments, **options)
+            seconds[step] += time.perf_counter() - began
+            return found
+
+        return call
+
+    places = [(step, *place) for step, found in STEPS.items() for place in found]
+    functions = [getattr(owner, name) for _, owner, name in places]
+    for (step, owner, name), function in zip(places, functions, strict=True):
+        setattr(owner, name, timed(step, function))
+    try:
+        yield
+    finally:
+        for (_, owner, name), function in zip(places, functions, strict=True):
+            setattr(owner, name, function)
+
+
+def by_threads(n_queries, n_trees, n_threads, n_turns):
+    """Return the seconds of a fit and of its steps on some threads, and those of LGBMRanker.
+
+    They are medians of turns.
+    """
+    X, y, qid = make_web_search(n_queries, random_state=0)
+    group, size = np.unique(qid, return_counts=True)[1], {"num_leaves": 63, "n_jobs": n_threads}
+    own = {"colsample_bytree": 1.0, "learning_rate": 0.1, "random_state": 0, **size}
+    peer = lightgbm.LGBMRanker(n_estimators=n_trees, verbosity=-1, **size)
+    turns = []
+    for _ in range(n_turns + 1):  # the first fit compiles
+        turn = Counter(dict.fromkeys(STEPS, 0.0))
+        began = time.perf_counter()
+        with steps_timed(turn):
+            LambdaMART(n_trees, **own).fit(X, y, qid)
+        middle = time.perf_counter()
+        peer.fit(X, y, group=group)
+        times = {"seconds": middle - began, "LGBMRanker": time.perf_counter() - middle}
+        turns.append(times | dict(turn))
+    return {name: np.median([turn[name] for turn in turns[1:]]) for name in turns[0]}
+
+
 def measurements(quick):
     """Yield the phases of a fit."""
-    size = (5, 2) if quick else (1500, 60)
+    size, n_turns = ((5, 2), 1) if quick else ((1500, 60), 5)
     yield Measurement({"phases": "LambdaMART, one thread"}, lambda: measured(*size))
+    for n in (1, 2):
+        conditions = {"steps": "LambdaMART", "threads": n}
+        yield Measurement(conditions, partial(by_threads, *size, n, n_turns))

@@ -14,7 +14,6 @@ import numpy as np
 from benchmarks import gradients, neighbors, phases, processes, timing
 from benchmarks.drawing import table
 from benchmarks.measurements import Measurement
-from benchmarks.questions import values_by
 from treerank import LightGBMTrees, TreeDirectRanker, XGBoostTrees, make_web_search
 from treerank.baselines import LambdaMART
 
@@ -176,6 +175,16 @@ def measurements(options):
 
 
 NOT_KEPT = "No measurement is kept yet on a machine that does nothing else."
+#: Numbers of threads for which a model tells the seconds, where no machine is at hand.
+MODELED = (4, 8, 16)
+#: What a step of a fit does, by the name of its seconds.
+STEPS = {
+    "bins": "find and write bins",
+    "derivatives": "compute and round gradients and hessians",
+    "packing": "pack gradients and hessians",
+    "trees": "grow trees",
+    "leaf values": "add leaf values to scores",
+}
 #: What a phase does, by the name of its seconds.
 PHASES = {
     "filling histograms": "fill histograms",
@@ -230,15 +239,48 @@ def phases_table(rows):
 
 
 def threads_text(rows):
-    """Return the seconds of the same fit on one thread and on two."""
-    found = values_by(rows, "threads", fit="LambdaMART", over="LGBMRanker")
+    """Return the seconds of each step on one and two threads, and what a model says of more."""
+    found = {row["conditions"]["threads"]: row["values"] for row in rows if is_of_steps(row)}
     if not {1, 2} <= found.keys():
-        return "Measure both with `python -m benchmarks fit_time --only threads`."
-    one, two = (found[n]["milliseconds"] / 1000 for n in (1, 2))
-    return (
-        f"In a separate measurement, the fit described above took {one:.1f} s on one thread and "
-        f"{two:.1f} s on two threads."
+        return NOT_KEPT
+    one, two = (
+        {name: found[n][name] for name in (*STEPS, "seconds", "LGBMRanker")} for n in (1, 2)
     )
+    for seconds in (one, two):
+        seconds["rest"] = seconds["seconds"] - sum(seconds[name] for name in STEPS)
+    columns = {n: seconds_with(one, two, n) for n in (1, 2, *MODELED)}
+    labels = STEPS | {"rest": "other", "seconds": "whole fit", "LGBMRanker": "`LGBMRanker`"}
+    body = [
+        [label, *(f"{column[name]:.2f}" for column in columns.values())]
+        for name, label in labels.items()
+    ]
+    ratios = [column["seconds"] / column["LGBMRanker"] for column in columns.values()]
+    body.append(["whole fit over `LGBMRanker`", *(f"{ratio:.2f}" for ratio in ratios)])
+    head = ["seconds", "1 thread", "2 threads", *(f"{n} threads, model" for n in MODELED)]
+    return (
+        "The same fit was also timed step by step on one thread and on two. **The columns for more "
+        "threads are a model, not a measurement:** each step is divided into a part that takes as "
+        "long on any number of threads and a part whose time is divided by their number, so that "
+        "both measured columns are met. The model knows nothing of more cores that share a cache "
+        "or the memory.\n\n" + table(head, body)
+    )
+
+
+def is_of_steps(row):
+    """Tell whether a row has the seconds of the steps of a fit."""
+    return "steps" in row["conditions"]
+
+
+def seconds_with(one, two, n):
+    """Return the seconds with ``n`` threads by name, by those with one thread and with two.
+
+    The time of a step is a + b / n; what two threads make slower takes as long on more.
+    """
+    if n <= 2:
+        return one if n == 1 else two
+    shared = {name: max(0.0, 2 * (one[name] - two[name])) for name in one}
+    found = {name: two[name] - shared[name] / 2 + shared[name] / n for name in one}
+    return found | {"seconds": sum(found[name] for name in (*STEPS, "rest"))}
 
 
 def section(rows):
@@ -262,8 +304,8 @@ def section(rows):
         answer = " ".join(
             ["All fits compared here build trees of the same size on two threads.", *parts]
         )
-    # The page on trees has the table of phases.
-    shown = [row for row in rows if "phases" not in row["conditions"]]
+    # The page on trees has the tables of phases and steps.
+    shown = [row for row in rows if not {"phases", "steps"} & row["conditions"].keys()]
     for i, row in enumerate(shown):
         if first := row["conditions"].get("first"):
             shown[i] = row | {"conditions": {"first": SHOWN.get(first, first)}}
