@@ -2,6 +2,7 @@
 
 from types import SimpleNamespace
 
+import numba as nb
 import numpy as np
 import pytest
 from hypothesis import given
@@ -72,6 +73,21 @@ def grown(
     data = Data(bins.columns, bins.zeros, groups, binned, by_column(binned), histograms)
     nodes, _ = grow(data, packed, layout, rules, rows, total)
     return nodes, rows, bins
+
+
+def on_threads(n_threads, *data, **settings):
+    with kernel_threads(n_threads):
+        return grown(*data, **settings)
+
+
+def assert_same_tree(nodes, others, rows=None, other_rows=None):
+    """Compare nodes, and the rows of leaves, which threads may have sorted ahead."""
+    for name in set(nodes.dtype.names) - {"middle"}:
+        np.testing.assert_array_equal(nodes[name], others[name])
+    if rows is not None:
+        for leaf in nodes[nodes["column"] < 0]:
+            at = slice(leaf["begin"], leaf["end"])
+            np.testing.assert_array_equal(np.sort(rows[at]), np.sort(other_rows[at]))
 
 
 def splits_of(nodes, bins):
@@ -380,7 +396,7 @@ def test_workers_send_histograms_without_the_blocks_that_are_closed():
         settings = {"min_child_samples": 4, "precision": precision}
         alone, *_ = grown(X, gradient, hessian, **settings)
         nodes, *_ = grown(X, gradient, hessian, total=total, **settings)
-        np.testing.assert_array_equal(nodes, alone)
+        assert_same_tree(nodes, alone)
         one_block = WIDTH * STRIDE * 8 * (1 if precision == "int16" else 2)
         _, root, *others = messages
         assert root == 2 * one_block  # the second block is closed in the root
@@ -406,8 +422,7 @@ def test_leaves_that_are_split_ahead_change_no_bit(num_leaves, precision):
 
         alone, alone_rows, _ = grown(X, gradient, hessian, rows=drawn, **settings)
         nodes, rows, _ = grown(X, gradient, hessian, rows=drawn, total=total, **settings)
-        np.testing.assert_array_equal(nodes, alone)
-        np.testing.assert_array_equal(rows, alone_rows)
+        assert_same_tree(nodes, alone, rows, alone_rows)
         assert len(messages) <= num_leaves  # with the sums of the root; none for the last split
         assert num_leaves < 31 or len(messages) < 0.6 * num_leaves
 
@@ -448,8 +463,7 @@ def test_leaves_are_split_as_alone_whatever_share_is_split_ahead(
         data, settings = case(seed), {"shape": (num_leaves, -1, False), "min_child_samples": 2}
         alone, alone_rows, _ = grown(*data, **settings)
         nodes, rows, _ = grown(*data, total=lambda values: values, **settings)
-        np.testing.assert_array_equal(nodes, alone)
-        np.testing.assert_array_equal(rows, alone_rows)
+        assert_same_tree(nodes, alone, rows, alone_rows)
     most = num_leaves - 1 + min(num_leaves // 2, 16)
     assert max(n_ahead) <= most
     if (case, share, num_leaves) == (surprises, 1.0, 20):
@@ -470,6 +484,20 @@ def test_workers_send_one_message_a_level_where_trees_grow_by_level(n_leaves, ma
 
     alone, *_ = grown(X, gradient, hessian, shape=shape, min_child_samples=1)
     nodes, *_ = grown(X, gradient, hessian, total=total, shape=shape, min_child_samples=1)
-    np.testing.assert_array_equal(nodes, alone)
+    assert_same_tree(nodes, alone)
     n_sent = [np.prod(shape[:-1]) for shape in messages[1:]]
     assert [n // 2 for n in n_sent] == sent  # of two blocks of features each
+
+
+@pytest.mark.skipif(nb.config.NUMBA_NUM_THREADS < 2, reason="needs two threads")
+@pytest.mark.parametrize("signal", [0, 1])
+def test_rows_that_one_thread_sorts_ahead_stay_those_of_their_leaf(signal):
+    X, noise, hessian = random_case(n=20_000, n_features=40)
+    gradient = noise + signal * np.nan_to_num(X[:, :3]).sum(axis=1)
+    (one, rows_of_one), (two, rows_of_two) = (
+        on_threads(n, X, gradient, hessian, shape=(8, -1, False))[:2] for n in (1, 2)
+    )
+    assert_same_tree(one, two, rows_of_one, rows_of_two)
+    assert (one["middle"][one["column"] < 0] < 0).all()
+    # With noise alone, the leaf that was expected next is not split in the end.
+    assert (two["middle"][two["column"] < 0] >= 0).any() == (signal == 0)

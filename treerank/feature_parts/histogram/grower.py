@@ -13,10 +13,13 @@ A block whose features are 0 in nearly all documents of a leaf cannot split the 
 it. Its histogram is then neither computed nor stored any more.
 
 Threads share the tasks of steps 1 and 2, and the thread that finishes the last task of step 2 does
-step 3, see ``tasks``. With several workers, a function adds up the histograms of the smaller leaf
-over all workers before the search. One message adds up the histograms of several leaves: of all
-leaves of a level, or of leaves that will be split soon, see ``speculation``. Sums of integers are
-exact in any order, so every worker then searches the same numbers and finds the same splits.
+step 3, see ``tasks``. In step 2, one of the threads also sorts the rows of another leaf, the one
+with the largest gain so far: it will probably be split next, and then no thread waits for it.
+
+With several workers, a function adds up the histograms of the smaller leaf over all workers before
+the search. One message adds up the histograms of several leaves: of all leaves of a level, or of
+leaves that will be split soon, see ``speculation``. Sums of integers are exact in any order, so
+every worker then searches the same numbers and finds the same splits.
 """
 
 import os
@@ -139,13 +142,19 @@ def _new_tree(
     unpack(of_rows if total is None else total(of_rows), 0, 1, layout, running, sums)
     nodes, splits = np.zeros(n_most, dtype=NODE), np.zeros(n_most, dtype=SPLIT)
     nodes["column"], nodes["lower"], nodes["upper"] = -1, -np.inf, np.inf
+    nodes["middle"] = -1
     for name, value in zip(("gradient", "hessian", "n_documents"), sums[:, 0], strict=True):
         nodes[name][0] = value
     nodes["end"][0], splits["gain"] = len(rows), -np.inf
     n_threads, n_blocks = nb.get_num_threads(), data.binned.shape[1]
     n_leaves, _, n_integers = data.histograms.shape
     n_filled = _n_parts(len(rows), packed.shape[1], n_threads, n_blocks, n_leaves) + n_pairs
-    step = _START, 1, n_most, n_threads, total is not None, speculates, 0, 1, 0, 0, 0, 0, (0, -1)
+    step = np.zeros(1, dtype=STEP)
+    begin = {"kind": _START, "n_nodes": 1, "n_most": n_most, "n_threads": n_threads, "n_tasks": 1}
+    begin |= {"adds_up": total is not None, "speculates": speculates, "ahead": -1}
+    for name, value in begin.items():
+        step[name] = value
+    step["pair"] = 0, -1
     return Growth(
         nodes,
         splits,
@@ -159,7 +168,7 @@ def _new_tree(
         buffers=np.empty((n_threads, _MOST_TOGETHER, n_integers), dtype=np.int64),
         memory=np.empty(n_threads, dtype=splitter.MEMORY),
         working=np.empty_like(rows),
-        step=np.array([step], dtype=STEP),
+        step=step,
         counters=tasks.new_counters(),
     )
 
@@ -238,7 +247,8 @@ def _work(shared, settings, extras):
         if task < 0:
             return task == -1
 
-        # A task fills the histogram of a part of the rows, or fills or searches some of the blocks.
+        # A task fills the histogram of a part of the rows, or fills or searches some of the blocks,
+        # or, after those, sorts the rows of another leaf.
         n_parts, n, n_groups, first, last = step.n_parts, step.n_tasks, 0, 0, n_blocks
         small = nodes[step.pair[0]]
         open_slots, leaf_rows = slots[step.pair[0]], rows[small.begin : small.end]
@@ -246,6 +256,8 @@ def _work(shared, settings, extras):
             begin, end = len(leaf_rows) * task // n_parts, len(leaf_rows) * (task + 1) // n_parts
             blocks = _open_blocks(0, n_blocks, open_slots)
             fill(0, blocks, binned, zeros, packed, leaf_rows[begin:end], filled[task])
+        elif task == n and step.ahead >= 0:
+            _sort_rows(nodes[step.ahead], splits[step.ahead], rows, binned_by_column, working)
         elif step.kind == _FILL or step.kind == _SEARCH:
             first, last = n_blocks * task // n, n_blocks * (task + 1) // n
             n_groups = (last - first + _TOGETHER // 2) // _TOGETHER
@@ -285,7 +297,7 @@ def _work(shared, settings, extras):
         # The end of a step: best splits are stored, and the next leaf is split if it is known.
         n_tasks, kind = -1, step.kind  # -1 ends the threads
         if kind == _PARTS:
-            step.kind, n_tasks = _FILL, n
+            step.kind, n_tasks = _FILL, n + (step.ahead >= 0)
         elif extras is not None and kind == _FILL and step.adds_up:
             # One by one: to assign an array to a row takes two seconds to compile, for its errors.
             pairs[step.n_filled, 0] = step.pair[0]
@@ -307,7 +319,7 @@ def _work(shared, settings, extras):
                 ends |= not (several and step.adds_up > 0)
             if not ends and not is_root:
                 if extras is None:
-                    number = _best_leaf(step.n_nodes, nodes, splits)
+                    number = _best_leaf(step.n_nodes, nodes, splits, False)
                 else:
                     number = _next_leaf(step, planned, nodes, splits, rules.level_by_level)
                 ends = number < 0
@@ -320,7 +332,7 @@ def _work(shared, settings, extras):
                 step.kind, is_root = _FILL, False
                 if _may_split_either(step, nodes, rules):
                     sizes = n_blocks, packed.shape[1], len(histograms)
-                    n_tasks = _first_tasks(step, nodes, best, sizes)
+                    n_tasks = _first_tasks(step, nodes, splits, best, sizes)
         if ends:
             step.kind = _END
             if extras is not None:
@@ -375,8 +387,10 @@ def _may_split_either(step, nodes, settings):
 
 
 @register_jitable(error_model="numpy")
-def _first_tasks(step, nodes, best, sizes):
+def _first_tasks(step, nodes, splits, best, sizes):
     """Prepare the search of two new leaves; return the number of tasks of its first step.
+
+    If threads share the search, another leaf is chosen, whose rows are sorted meanwhile.
 
     In a leaf of many rows, each thread first computes the histogram of a part of the rows. So each
     row is read once, by one thread. The histograms of parts need no more memory than those of all
@@ -391,8 +405,11 @@ def _first_tasks(step, nodes, best, sizes):
     n_sharing = step.n_threads if step.n_threads < n_blocks else n_blocks
     step.n_tasks = n_sharing if is_shared else 1
     step.n_parts = _n_parts(n_rows, n_integers, step.n_threads, n_blocks, n_leaves)
+    step.ahead = -1
+    if step.n_tasks > 1 and step.adds_up == 0:
+        step.ahead = _best_leaf(step.n_nodes, nodes, splits, True)
     if step.n_parts == 0:
-        return step.n_tasks
+        return step.n_tasks + (step.ahead >= 0)
     step.kind = _PARTS
     return step.n_parts
 
@@ -431,13 +448,16 @@ def _keep_best(step, nodes, splits, best, settings, columns):
 
 
 @register_jitable(error_model="numpy")
-def _best_leaf(n_nodes, nodes, splits):
+def _best_leaf(n_nodes, nodes, splits, unsorted):
     """Return the leaf whose split gains most, the first of equal ones; -1 if no split has a gain.
 
-    It is what :func:`_next_leaf` returns for trees that grow leaf by leaf, in one process.
+    It is what :func:`_next_leaf` returns for trees that grow leaf by leaf, in one process. If
+    ``unsorted``, it is one whose rows are not sorted by the side of its split.
     """
     chosen, largest = -1, -np.inf
     for i in range(n_nodes):
+        if unsorted and nodes[i].middle >= 0:
+            continue
         if nodes[i].column < 0 and splits[i].gain > largest:
             chosen, largest = i, splits[i].gain
     return chosen
@@ -466,6 +486,13 @@ def _next_leaf(step, planned, nodes, splits, level_by_level):
 
 
 @register_jitable(error_model="numpy")
+def _sort_rows(leaf, split, rows, binned_by_column, working):
+    """Sort the rows of a leaf by the side of its split. ``working`` is memory for rows."""
+    leaf_rows, bins = rows[leaf.begin : leaf.end], binned_by_column[split.column]
+    leaf.middle = leaf.begin + partition(leaf_rows, bins, split.goes_left, working)
+
+
+@register_jitable(error_model="numpy")
 def _split(number, step, nodes, split, rows, binned_by_column, working):
     """Split leaf ``number`` of ``nodes`` by ``split``: sort its ``rows`` by side, add two leaves.
 
@@ -474,8 +501,9 @@ def _split(number, step, nodes, split, rows, binned_by_column, working):
     """
     first = step.n_nodes
     parent, left, right = nodes[number], nodes[first], nodes[first + 1]
-    leaf_rows, bins = rows[parent.begin : parent.end], binned_by_column[split.column]
-    middle = parent.begin + partition(leaf_rows, bins, split.goes_left, working)
+    if parent.middle < 0:
+        _sort_rows(parent, split, rows, binned_by_column, working)
+    middle = parent.middle
     parent.column, parent.bin, parent.missing_left = split.column, split.bin, split.missing_left
     parent.first, parent.gain = first, split.gain
     left.begin, left.end, right.begin, right.end = parent.begin, middle, middle, parent.end

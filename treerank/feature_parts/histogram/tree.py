@@ -16,11 +16,12 @@ GROW_POLICIES = {"leafwise": False, "depthwise": True}
 #: - bin, missing_left: last bin that goes left, and whether missing values do.
 #: - first: left child; the right child is the node after it.
 #: - begin, end: its rows of this worker, as a range of the sorted rows.
+#: - middle: where the rows begin that its split sends right; -1 as long as they are not sorted.
 #: - depth: number of splits above it.
 #: - gain: of the split.
 #: - gradient, hessian, n_documents: sums over its rows of all workers.
 #: - lower, upper: bounds of its value, from monotone constraints.
-_INTEGERS = ("column", "bin", "missing_left", "first", "begin", "end", "depth")
+_INTEGERS = ("column", "bin", "missing_left", "first", "begin", "end", "middle", "depth")
 _NUMBERS = ("gain", "gradient", "hessian", "n_documents", "lower", "upper")
 NODE = np.dtype([(n, np.int64) for n in _INTEGERS] + [(n, np.float64) for n in _NUMBERS])
 
@@ -37,9 +38,10 @@ NODE = np.dtype([(n, np.int64) for n in _INTEGERS] + [(n, np.float64) for n in _
 #: - n_filled: number of pairs of new leaves with histograms that wait for the search by workers.
 #: - searched: number of the pair that is searched.
 #: - n_planned, n_begun: number of leaves that are planned to be split, and of those that are split.
+#: - ahead: leaf whose rows are sorted during the step, as it will be split soon; -1 for none.
 #: - pair: the two new leaves, the smaller one first; the second one is -1 if the first is the root.
 _STEP = ("kind", "n_nodes", "n_most", "n_threads", "adds_up", "speculates", "n_parts", "n_tasks")
-_PAIRS = ("n_filled", "searched", "n_planned", "n_begun")
+_PAIRS = ("n_filled", "searched", "n_planned", "n_begun", "ahead")
 STEP = np.dtype([(name, np.int64) for name in (*_STEP, *_PAIRS)] + [("pair", np.int64, (2,))])
 
 
