@@ -108,7 +108,6 @@ OTHER = {
     "XGBoostTrees.max_depth": whole(0, INT32),
     "QueryKFold.n_splits": whole(2),
     "refresh.n_splits": whole(2),
-    "RankNetStar.hidden": whole(1, math.inf),
     "RefitTrees.learning_rate": NOT_NEGATIVE,
     "SoftTrees.n_estimators": whole(1, INT32),
     "SortNet.batch_size": whole(1, INT32),

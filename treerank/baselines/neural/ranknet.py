@@ -158,13 +158,7 @@ class RankNetStar(NeuralRanker):
 
     loss, weight, tau = "half_squared_tanh", "uniform", "tanh"
 
-    hidden: Annotated[Sequence[int], Rule(check_counts, shortest=1, at_most=MOST_UNITS)] = (
-        200,
-        50,
-        30,
-        10,
-        5,
-    )
+    hidden: _Layers = (200, 50, 30, 10, 5)
     _: KW_ONLY
     across_queries: bool = True
     pairs: PairRule = "adjacent"
