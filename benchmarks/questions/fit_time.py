@@ -274,11 +274,12 @@ def is_of_steps(row):
 def seconds_with(one, two, n):
     """Return the seconds with ``n`` threads by name, by those with one thread and with two.
 
-    The time of a step is a + b / n; what two threads make slower takes as long on more.
+    The time of a step is a + b / n, neither of which is below 0: what two threads make slower takes
+    as long on more.
     """
     if n <= 2:
         return one if n == 1 else two
-    shared = {name: max(0.0, 2 * (one[name] - two[name])) for name in one}
+    shared = {name: max(0.0, 2 * min(one[name] - two[name], two[name])) for name in one}
     found = {name: two[name] - shared[name] / 2 + shared[name] / n for name in one}
     return found | {"seconds": sum(found[name] for name in (*STEPS, "rest"))}
 

@@ -11,7 +11,7 @@ from random_logs import random_log
 
 from benchmarks import __main__ as command
 from benchmarks import clicks, drawing, measurements, page, processes
-from benchmarks.questions import QUESTIONS, best, module_of, values_by
+from benchmarks.questions import QUESTIONS, best, fit_time, module_of, values_by
 from benchmarks.questions.hybrid import ALL_COLUMNS, BLEND, DRAWS
 from treerank import TreeDirectRanker
 from treerank.cli.fit import _HELP
@@ -81,7 +81,16 @@ GUIDES = [path for path in page.make() if path.suffix == ".md" and path.name != 
 
 def test_passages_stand_in_readme_and_in_guides():
     named = {path.name for path in GUIDES}
-    assert named == {"README.md", "rankers.md", "hybrid.md", "llm.md", "trees.md", "validation.md"}
+    guides = {"rankers.md", "hybrid.md", "llm.md", "machines.md", "trees.md", "validation.md"}
+    assert named == {"README.md"} | guides
+
+
+def test_the_model_of_more_threads_divides_what_two_threads_divide():
+    one = dict.fromkeys((*fit_time.STEPS, "rest", "LGBMRanker"), 3.0)
+    two = one | {"bins": 2.0, "trees": 1.2, "packing": 3.5}  # 1 + 2 / n, 2.4 / n, never slower
+    found = fit_time.seconds_with(one, two, 4)
+    assert [found[name] for name in ("bins", "trees", "packing")] == pytest.approx([1.5, 0.6, 3.5])
+    assert found["seconds"] == pytest.approx(1.5 + 0.6 + 3.5 + 3 * 3.0)
 
 
 @pytest.mark.parametrize("path", GUIDES, ids=lambda path: path.stem)
