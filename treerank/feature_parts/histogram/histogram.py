@@ -2,7 +2,9 @@
 
 The histogram of a block of eight features is one array of ``8 * STRIDE`` integers, twice as many if
 gradients are packed into two integers. The data of a batch of documents are first copied to
-neighboring addresses, so that the sums read memory in sequence.
+neighboring addresses, so that the sums read memory in sequence. The bins are read document by
+document and are needed block by block: squares of eight documents and eight blocks are transposed
+in registers.
 
 Each addition is a store, and a core finishes one store per cycle: nothing else takes as long. Where
 columns are sparse, all eight features of many documents are 0. Such documents are left out, and
@@ -29,14 +31,18 @@ BATCH = 1016
 #: Bytes of a block.
 _BYTES = np.uint64(8)
 _BYTE = np.uint64(255)
+_ONE, _TWO = np.uint64(1), np.uint64(2)
 #: One in so many documents of a batch must have only zeros, so that it pays to leave them out.
-_SPARSE = 4
+_SPARSE = np.uint64(4)
 #: Every so many documents one is looked at, to count those.
-_EVERY = 16
+_EVERY = np.uint64(16)
 #: Rows, about, by which it is decided whether documents are left out at all.
 _LOOKED_AT = 2048
 #: Rows between the row that is copied and the row that is prefetched.
-_PREFETCH_DISTANCE = 64
+_PREFETCH_DISTANCE = np.uint64(64)
+#: Words of a square, a cache line of words from each of as many rows, which is transposed in
+#: registers of 512 bits; and bytes of the number of a row.
+_SQUARE, _ROW_BYTES = np.uint64(8), np.uint64(4)
 
 
 def shared_zeros(binned: np.ndarray, zeros: np.ndarray) -> np.ndarray | None:
@@ -63,37 +69,55 @@ def fill(
     """Write the histograms of the documents ``rows`` for some blocks.
 
     ``bins`` are the bins of all rows, ``zeros`` those of a row of zeros, or None to leave no
-    documents out. ``packed`` are the packed gradients of all rows. ``histograms``, of shape
-    (n, 8 * STRIDE * n_integers), are the histograms of the blocks from number ``first`` on.
+    documents out. ``packed`` are the packed gradients of all rows, and ``rows`` are of uint32.
+    ``histograms``, of shape (n, 8 * STRIDE * n_integers), are the histograms of the blocks from
+    number ``first`` on.
     """
     n_integers, n_blocks = np.uint64(packed.shape[1]), np.uint64(len(blocks))
     if n_blocks == 0:
         return
-    batch = np.empty((packed.shape[1] + len(blocks), BATCH), dtype=np.int64)
+    # Blocks between these are copied although they may be left out: most often there are none.
+    begin, n_words = np.uint64(blocks[0]), np.uint64(blocks[-1] + 1 - blocks[0])
+    # The packed gradients of each document; then, block by block, the bins of each document.
+    batch = np.empty((n_integers + n_words) * np.uint64(BATCH), dtype=np.int64)
     if zeros is not None:
         chosen = np.empty(BATCH, dtype=np.uint16)
     for k in range(n_blocks):
         at = np.uint64(blocks[k] - first)
         for i in range(np.uint64(histograms.shape[1])):  # a slice takes longer to compile
             histograms[at, i] = 0
-    for start in range(0, len(rows), BATCH):
-        n = BATCH if start + BATCH < len(rows) else len(rows) - start
+    words, length = n_integers * np.uint64(BATCH), np.uint64(BATCH)
+    numbers, places, squares = address(rows), address(bins) + _BYTES * begin, address(batch)
+    row_bytes, last_row = np.uint64(bins.strides[0]), np.uint64(len(rows) - 1)
+    for start in range(np.uint64(0), np.uint64(len(rows)), length):
+        n = np.uint64(len(rows)) - start
+        n = n if n < length else length
+        n_squares = n // _SQUARE if n_words >= _SQUARE else np.uint64(0)
         first_sum, last_sum = np.int64(0), np.int64(0)
-        for i in range(np.uint64(n)):
-            row, later = np.uint64(rows[start + i]), _row_to_prefetch(rows, start + np.int64(i))
-            later_bins = _address_of_row(bins, later)
+        for i in range(n):
+            row, later = np.uint64(rows[start + i]), start + i + _PREFETCH_DISTANCE
+            later = np.uint64(rows[later if later < last_row else last_row])
             _prefetch(_address_of_row(packed, later))  # type: ignore[call-arg]
+            for k in range(np.uint64(0), n_words + _SQUARE - _ONE, _SQUARE):
+                word = k if k < n_words else n_words - _ONE
+                _prefetch(places + later * row_bytes + _BYTES * word)
             if zeros is not None:
                 first_sum += packed[row, 0]
                 last_sum += packed[row, -1]
             for k in range(n_integers):
-                batch[k, i] = packed[row, k]
-            for k in range(n_blocks):  # a prefetch each, so that the compiler uses no vectors
-                block = np.uint64(blocks[k])
-                _prefetch(later_bins + _BYTES * block)
-                batch[n_integers + k, i] = np.int64(bins[row, block])
+                batch[i * n_integers + k] = packed[row, k]
+            if i >= _SQUARE * n_squares:
+                for k in range(n_words):
+                    batch[words + k * length + i] = np.int64(bins[row, begin + k])
+        for i in range(n_squares):
+            eight = numbers + _ROW_BYTES * (start + _SQUARE * i)
+            for k in range(np.uint64(0), n_words, _SQUARE):  # the last squares overlap
+                word = k if k + _SQUARE <= n_words else n_words - _SQUARE
+                into = squares + _BYTES * (words + word * length + _SQUARE * i)
+                _transpose(eight, places + _BYTES * word, row_bytes, into)  # type: ignore[call-arg]
         for k in range(n_blocks):
-            at, bins_at = np.uint64(blocks[k] - first), n_integers + k
+            at = np.uint64(blocks[k] - first)
+            bins_at = words + (np.uint64(blocks[k]) - begin) * length
             if zeros is not None:
                 zero = np.uint64(zeros[blocks[k]])
                 n_chosen = _choose(batch, bins_at, n, zero, chosen)
@@ -112,44 +136,49 @@ def fill(
 def _choose(batch, bins_at, n, zeros, chosen):
     """Write the numbers of the documents whose bins differ from ``zeros``; return how many.
 
-    The bins of the batch's ``n`` documents are row ``bins_at`` of ``batch``. Where few of them have
-    ``zeros``, none is left out, and nothing is written.
+    The bins of the ``n`` documents are in ``batch`` from index ``bins_at`` on. Where few of them
+    have ``zeros``, none is left out, and nothing is written.
     """
-    n_zeros, n_chosen = np.int64(0), np.uint64(0)
-    for i in range(0, n, _EVERY):
-        n_zeros += np.uint64(batch[bins_at, i]) == zeros
+    n_zeros, n_chosen = np.uint64(0), np.uint64(0)
+    for i in range(np.uint64(0), n, _EVERY):
+        n_zeros += np.uint64(np.uint64(batch[bins_at + i]) == zeros)
     if _SPARSE * _EVERY * n_zeros < n:
         return n
-    for i in range(np.uint64(n)):  # no branch, as it could not be predicted
+    for i in range(n):  # no branch, as it could not be predicted
         chosen[n_chosen] = i
-        n_chosen += np.uint64(np.uint64(batch[bins_at, i]) != zeros)
-    return np.int64(n_chosen)
+        n_chosen += np.uint64(np.uint64(batch[bins_at + i]) != zeros)
+    return n_chosen
 
 
 @register_jitable(error_model="numpy")
 def _add(batch, bins_at, n, histograms, at):
     """Add the packed gradients of a batch of documents to row ``at`` of ``histograms``.
 
-    The bins of the ``n`` documents in the block are row ``bins_at`` of ``batch``, whose first row
-    or rows are the packed gradients.
+    The bins of the ``n`` documents in the block are in ``batch`` from index ``bins_at`` on, and
+    their packed gradients are at its beginning.
     """
-    begin, is_packed = _address_of_row(histograms, at), histograms.shape[1] == WIDTH * STRIDE
-    last = np.uint64(0 if is_packed else 1)
-    for i in range(np.uint64(n)):
-        bins = np.uint64(batch[bins_at, i])
-        _add_row(begin, bins, batch[0, i], batch[last, i], is_packed)
+    begin = _address_of_row(histograms, at)
+    if histograms.shape[1] == WIDTH * STRIDE:
+        for i in range(n):
+            _add_one(begin, np.uint64(batch[bins_at + i]), batch[i])
+    else:
+        for i in range(n):
+            _add_two(begin, np.uint64(batch[bins_at + i]), batch[_TWO * i], batch[_TWO * i + _ONE])
 
 
 @register_jitable(error_model="numpy", inline="always")
-def _add_row(begin, bins, first, last, is_packed):
-    """Add packed gradients to the bins of a document; ``begin`` is the histogram's address."""
-    if is_packed:
-        for j in range(WIDTH):
-            _add_to(begin + np.uint64(8) * _bin_index(bins, j), (first,))  # type: ignore[call-arg]
-    else:
-        for j in range(WIDTH):
-            at = begin + np.uint64(16) * _bin_index(bins, j)
-            _add_to(at, (first, last))  # type: ignore[call-arg]
+def _add_one(begin, bins, packed):
+    """Add an integer to the bins of a document; ``begin`` is the histogram's address."""
+    for j in range(WIDTH):
+        _add_to(begin + np.uint64(8) * _bin_index(bins, j), (packed,))  # type: ignore[call-arg]
+
+
+@register_jitable(error_model="numpy", inline="always")
+def _add_two(begin, bins, first, last):
+    """Add two integers to the bins of a document; ``begin`` is the histogram's address."""
+    for j in range(WIDTH):
+        at = begin + np.uint64(16) * _bin_index(bins, j)
+        _add_to(at, (first, last))  # type: ignore[call-arg]
 
 
 @register_jitable(error_model="numpy")
@@ -159,15 +188,20 @@ def _add_chosen(batch, bins_at, zeros, sums, chosen, n_chosen, histograms, at):
     ``sums`` are the sums of the packed gradients of the whole batch.
     """
     begin, is_packed = _address_of_row(histograms, at), histograms.shape[1] == WIDTH * STRIDE
-    n_integers = 1 if is_packed else 2
     first_of_zeros, last_of_zeros = sums
-    for t in range(np.uint64(n_chosen)):
-        row = np.uint64(chosen[t])
-        bins, first = np.uint64(batch[bins_at, row]), batch[0, row]
-        last = batch[np.uint64(n_integers - 1), row]
-        first_of_zeros -= first
-        last_of_zeros -= last
-        _add_row(begin, bins, first, last, is_packed)
+    if is_packed:
+        for t in range(n_chosen):
+            row = np.uint64(chosen[t])
+            first_of_zeros -= batch[row]
+            _add_one(begin, np.uint64(batch[bins_at + row]), batch[row])
+    else:
+        for t in range(n_chosen):
+            row = np.uint64(chosen[t])
+            first, last = batch[_TWO * row], batch[_TWO * row + _ONE]
+            first_of_zeros -= first
+            last_of_zeros -= last
+            _add_two(begin, np.uint64(batch[bins_at + row]), first, last)
+    n_integers = 1 if is_packed else 2
     for j in range(WIDTH):
         index = n_integers * np.int64(_bin_index(zeros, j))
         histograms[at, index] += first_of_zeros
@@ -179,13 +213,6 @@ def _add_chosen(batch, bins_at, zeros, sums, chosen, n_chosen, histograms, at):
 def address(array: np.ndarray) -> np.uint64:
     """Return the address of an array."""
     return np.uint64(array.ctypes.data)
-
-
-@register_jitable
-def _row_to_prefetch(rows, i):
-    """Return the row to prefetch while the row at index ``i`` is copied, at most the last row."""
-    later = i + _PREFETCH_DISTANCE
-    return np.uint64(rows[later if later < len(rows) else len(rows) - 1])
 
 
 @register_jitable
@@ -201,6 +228,40 @@ def _bin_index(bins, j):
     ``bins`` are the eight bins of a document in the block.
     """
     return np.uint64(j * STRIDE) + ((bins >> np.uint64(8 * j)) & _BYTE)
+
+
+@intrinsic
+def _transpose(typing_context, rows, begin, row_bytes, into):
+    """Copy eight integers of each of eight rows to the columns of a square.
+
+    ``rows`` is the address of eight row numbers of 32 bits. Row ``i`` begins at the address
+    ``begin + i * row_bytes``. The rows of the square begin at ``into``, ``BATCH`` integers apart.
+    """
+
+    def generate(context, builder, signature, arguments):
+        rows, begin, row_bytes, into = arguments
+        number, word = ir.IntType(32), ir.IntType(64)
+        square, vectors = ir.VectorType(word, 8), []
+        for i in range(8):
+            place = builder.inttoptr(builder.add(rows, word(4 * i)), number.as_pointer())
+            row = builder.zext(builder.load(place, align=4), word)
+            place = builder.add(begin, builder.mul(row, row_bytes))
+            vectors.append(builder.load(builder.inttoptr(place, square.as_pointer()), align=8))
+        # Vectors that are ``half`` apart exchange halves of each run of ``2 * half`` integers.
+        for half in (1, 2, 4):
+            lower = [j if j & half == 0 else 8 + j - half for j in range(8)]
+            for i in range(8):
+                if i & half == 0:
+                    pair = vectors[i], vectors[i + half]
+                    for to_vector, places in ((i, lower), (i + half, [j + half for j in lower])):
+                        mask = ir.Constant(ir.VectorType(number, 8), places)
+                        vectors[to_vector] = builder.shuffle_vector(*pair, mask)
+        for k in range(8):
+            place = builder.add(into, word(8 * BATCH * k))
+            builder.store(vectors[k], builder.inttoptr(place, square.as_pointer()), align=8)
+        return context.get_dummy_value()
+
+    return types.void(types.uint64, types.uint64, types.uint64, types.uint64), generate
 
 
 @intrinsic
