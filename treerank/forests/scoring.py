@@ -53,7 +53,7 @@ def scoring_buffers(forest: Forest) -> tuple[np.ndarray, ...]:
     Each thread needs its own.
     """
     if forest.bitvectors is not None:
-        columns = aligned(len(forest.bitvectors.feature), _IN_REGISTERS)
+        columns = aligned((len(forest.bitvectors.feature), _IN_REGISTERS))
         return columns, np.empty(_IN_REGISTERS, dtype=np.uint64)
     if forest.traversal is not None:
         return (np.zeros((len(forest.traversal.feature) + 1, _TOGETHER)),)

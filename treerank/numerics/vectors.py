@@ -1,21 +1,28 @@
 """Vectors of numbers in kernels, by instructions of LLVM for which numba has no words."""
 
+from math import prod
 from typing import Any
 
 import numpy as np
 from llvmlite import ir
 
-_LINE = 8  # doubles of a cache line
+_LINE = 64  # bytes of a cache line
 
 
-def aligned(n_rows: int, n_columns: int) -> np.ndarray:
-    """Return an empty matrix of doubles whose first one begins a cache line.
+def aligned(shape: tuple[int, ...], dtype: Any = np.float64) -> np.ndarray:
+    """Return an empty array that begins with a cache line.
 
     A vector that lies in two lines takes twice as long to load; NumPy aligns to quarters of them.
+
+    Examples
+    --------
+    >>> aligned((3, 8)).ctypes.data % 64
+    0
     """
-    memory = np.empty(n_rows * n_columns + _LINE)
-    first = -(memory.ctypes.data // memory.itemsize) % _LINE
-    return memory[first : first + n_rows * n_columns].reshape(n_rows, n_columns)
+    size = prod(shape) * np.dtype(dtype).itemsize
+    memory = np.empty(size + _LINE, dtype=np.uint8)
+    first = -memory.ctypes.data % _LINE
+    return memory[first : first + size].view(dtype).reshape(shape)
 
 
 def copies(builder: Any, value: Any, n: int) -> Any:

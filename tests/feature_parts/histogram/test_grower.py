@@ -14,9 +14,11 @@ from treerank.feature_parts.histogram.grower import grow
 from treerank.feature_parts.histogram.histogram import STRIDE, fill
 from treerank.feature_parts.histogram.leaves import leaf_sums, stored_sums
 from treerank.feature_parts.histogram.packing import (
+    PRECISIONS,
     keeps_all_bits,
     layout_of,
     magnitudes,
+    needs_sums,
     pack,
     unpack,
 )
@@ -81,8 +83,11 @@ def on_threads(n_threads, *data, **settings):
 
 
 def assert_same_tree(nodes, others, rows=None, other_rows=None):
-    """Compare nodes, and the rows of leaves, which threads may have sorted ahead."""
-    for name in set(nodes.dtype.names) - {"middle"}:
+    """Compare nodes, and the rows of leaves, which threads may have sorted ahead.
+
+    Histograms are numbered in the order of splits.
+    """
+    for name in set(nodes.dtype.names) - {"middle", "slot"}:
         np.testing.assert_array_equal(nodes[name], others[name])
     if rows is not None:
         for leaf in nodes[nodes["column"] < 0]:
@@ -290,6 +295,17 @@ def test_packed_derivatives_are_known_to_keep_all_their_bits(precision, largest)
         assert not are_kept
 
 
+@given(
+    st.integers(1, 2**26), st.floats(1e-30, 1e30), st.floats(0, 1), st.sampled_from([*PRECISIONS])
+)
+def test_sums_that_are_not_needed_change_no_layout(n_rows, largest, share, precision):
+    largest = np.array([largest, largest / 3])
+    sums = np.maximum(largest, share * n_rows * largest)  # any that the largest one allows
+    exact = layout_of(np.append(n_rows, sums), largest, precision)
+    bounds = layout_of(np.append(n_rows, n_rows * largest), largest, precision)
+    assert needs_sums(n_rows, precision) or bounds == exact
+
+
 @pytest.mark.parametrize("categorical", [(), (0, 1)])
 def test_nodes_hold_the_exact_sums_of_the_derivatives_of_their_leaves(categorical):
     X, gradient, hessian = random_case()
@@ -347,7 +363,7 @@ def test_rows_are_partitioned_by_side_and_keep_their_order(n):
     np.testing.assert_array_equal(rows, expected)
 
 
-def test_histograms_are_kept_only_where_a_leaf_below_may_be_split(monkeypatch):
+def test_histograms_are_computed_only_where_a_leaf_above_may_be_split(monkeypatch):
     X, gradient, hessian = random_case(n_features=2 * WIDTH, missing=0)
     X[:, WIDTH:] = np.arange(len(X))[:, None] < 3  # a block of features that hardly vary
     made, make = [], make_histograms
@@ -360,9 +376,10 @@ def test_histograms_are_kept_only_where_a_leaf_below_may_be_split(monkeypatch):
     nodes, *_ = grown(X, gradient, hessian, min_child_samples=4)
     kept = (made[0] != -1).any(axis=2)
     assert len(nodes) == 15
-    varying = int(kept[0].argmax())  # its block
+    varying = int(kept[1].argmax())  # its block
     assert kept[:2, varying].all()
-    assert not kept[:, 1 - varying].any()
+    assert kept[0, 1 - varying]
+    assert not kept[1:, 1 - varying].any()
 
 
 @pytest.mark.parametrize("total", [None, lambda values: values])

@@ -15,9 +15,9 @@ N_STEPS = 200_000  # long enough for threads to get in each other's way
 
 
 @kernel_for(nogil=True)
-def work(counters, done, step):
+def work(thread, counters, done, step):
     while True:
-        task = tasks.take_task(counters)
+        task = tasks.take_task(counters, thread)
         if task <= 0:
             return task == 0
         done[step[0], task - 1] += 1
@@ -28,30 +28,45 @@ def work(counters, done, step):
 
 @pytest.mark.parametrize("n_threads", [1, 2, 5])
 def test_each_task_is_done_once(n_threads):
-    counters, step = tasks.new_counters(), np.zeros(1, dtype=int)
+    counters, step = tasks.new_counters(7), np.zeros(1, dtype=int)
     done = np.zeros((N_STEPS, 7), dtype=int)
-    counters[0] = 0  # until all threads have begun
+    counters[1] = 0  # until all threads have begun
 
-    def work_on():
-        while work(counters, done, step):
+    def work_on(thread):
+        while work(thread, counters, done, step):
             pass
 
-    threads = [threading.Thread(target=work_on) for _ in range(n_threads)]
+    threads = [threading.Thread(target=work_on, args=(i,)) for i in range(n_threads)]
     for thread in threads:
         thread.start()
-    counters[0] = 1
+    counters[1] = 1
     for thread in threads:
         thread.join(60)
         assert not thread.is_alive()
     sizes = 1 + np.arange(N_STEPS) % 7
     np.testing.assert_array_equal(done, np.arange(7) < sizes[:, None])
-    assert not work(counters, done, step)  # one that comes late finds nothing to do
+    assert not work(0, counters, done, step)  # one that comes late finds nothing to do
 
 
 def test_a_thread_that_finds_no_task_comes_back():
-    counters = tasks.new_counters()
-    counters[0] = 0  # another thread has the only task
-    assert work(counters, np.zeros((0, 7), dtype=int), np.zeros(1, dtype=int))
+    counters = tasks.new_counters(3)
+    counters[1] = 0  # another thread has the only task
+    assert work(2, counters, np.zeros((0, 7), dtype=int), np.zeros(1, dtype=int))
+
+
+take = kernel_for("own tasks")(lambda counters, thread: tasks.take_task(counters, thread))
+
+
+def test_a_thread_takes_its_own_task_first_and_then_those_of_threads_that_do_not_come():
+    counters = tasks.new_counters(4, 3)
+    assert [take(counters, 1) for _ in range(4)] == [2, 1, 3, 0]
+    counters = tasks.new_counters(4, 3)
+    assert take(counters, 3) == 1  # a thread without a task of its own
+    counters = tasks.new_counters(300, 300)
+    counters[1:300] = 0  # taken by others
+    assert take(counters, 0) == 300
+    counters[:] = -1
+    assert [take(counters, thread) for thread in (0, 4, 299)] == [-1] * 3
 
 
 class Pair(NamedTuple):

@@ -26,7 +26,7 @@ array                       lives for    written by
 bounds of bins              a fit        ``binning.find_bins``; later only read
 bins by row, by column      a fit        ``bin_rows``, ``by_column``; later only read
 scores                      a fit        ``leaves``, after each tree
-histograms of leaves        a fit        ``splitter``, while a tree grows
+histograms of leaves        a fit        ``histogram.fill``, ``splitter``, while a tree grows
 packed gradients            a tree       ``packing.pack``; only ``packing.unpack`` reads them
 rows, sorted by leaf        a tree       ``sampling`` draws them, ``partition`` sorts them
 nodes, best splits          a tree       ``grower``; ``splitter`` writes best splits

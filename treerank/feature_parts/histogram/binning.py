@@ -101,7 +101,7 @@ def find_bins(
     first_feature, last_feature = rows.share_of(n_features)
     stored, starts = _by_feature(sample, first_feature, last_feature)
     n_own = last_feature - first_feature
-    own_bounds, own_n_values = aligned(n_own, 256), np.zeros(n_own, dtype=np.int64)
+    own_bounds, own_n_values = aligned((n_own, 256)), np.zeros(n_own, dtype=np.int64)
     own_bounds[:] = np.inf
     is_category = np.isin(np.arange(n_features), list(categorical))
 
@@ -308,13 +308,10 @@ def _bin_stored(values, positions, bins, binned):
 def _positions_of_stored(rows):
     """Return the position in ``rows`` of each row of their values; -1 if it is none of them.
 
-    None if it is faster to read rows in their own order: in a matrix that is stored column by
-    column, as that of a data frame is, all values of a row are far apart.
+    None if they are read in their own order: if they are few of the rows, which are then copied.
     """
     values, order = rows.values, rows.order
-    if order is None or not isinstance(values, np.ndarray) or values.flags.c_contiguous:
-        return None
-    if 2 * len(order) < len(values):
+    if order is None or not isinstance(values, np.ndarray) or 2 * len(order) < len(values):
         return None
     positions = _positions(rows)
     return positions if np.count_nonzero(positions >= 0) == len(order) else None  # none twice

@@ -39,6 +39,7 @@ from treerank.feature_parts.histogram.splitter import SPLIT, TreeRules
 from treerank.feature_parts.histogram.tree import NODE, STEP, Data, Growth
 from treerank.numerics.compiling import njit, register_jitable
 from treerank.numerics.threads import in_parts
+from treerank.numerics.vectors import aligned
 
 #: Rows times blocks from which threads share a step; with fewer, waiting would take longer.
 _SHARED = 10_000
@@ -47,7 +48,7 @@ _SEARCH_IN_ROWS = 1500
 #: Fewest rows of a part per packed integer: adding the part and waiting for it takes much less.
 _ROWS_OF_PART = 10_000
 #: Number of blocks, about, that are filled before they are searched: they fit into the L2 cache.
-_TOGETHER, _MOST_TOGETHER = 16, 24
+_TOGETHER = 16
 
 #: Yields the core to a thread that has taken a task and waits for a core.
 _give_way = os.sched_yield if hasattr(os, "sched_yield") else partial(time.sleep, 0)
@@ -97,10 +98,10 @@ def grow(
 
     def work(first: int, last: int) -> None:
         try:
-            while _work((*data, packed, rows, *state), settings, extras):
+            while _work(first, (*data, packed, rows, *state), settings, extras):
                 _give_way()
         except BaseException:  # other threads would wait for the task of this one
-            tree.counters[:] = tasks.new_counters(-1)
+            tree.counters[:] = -1
             raise
 
     while step["kind"] != _END:
@@ -159,17 +160,15 @@ def _new_tree(
         nodes,
         splits,
         paths=np.ones((n_most, len(data.groups)), dtype=bool),
-        slots=np.zeros((n_most, n_blocks), dtype=np.int64),
-        n_kept=np.zeros(n_blocks, dtype=np.int64),
+        is_open=np.ones((n_most, n_blocks), dtype=bool),
         best=np.zeros((n_threads, 2), dtype=SPLIT),
-        filled=np.empty((n_filled, n_blocks, n_integers), dtype=np.int64),
+        filled=aligned((n_filled, n_blocks, n_integers), np.int64),
         pairs=np.empty((n_pairs, 2), dtype=np.int64),
         planned=np.empty(n_pairs, dtype=np.int64),
-        buffers=np.empty((n_threads, _MOST_TOGETHER, n_integers), dtype=np.int64),
-        memory=np.empty(n_threads, dtype=splitter.MEMORY),
+        memory=aligned((n_threads,), splitter.MEMORY),
         working=np.empty_like(rows),
         step=step,
-        counters=tasks.new_counters(),
+        counters=tasks.new_counters(n_threads + 1),
     )
 
 
@@ -181,8 +180,8 @@ def _with_sums(total: Callable[[np.ndarray], np.ndarray], tree: Growth) -> Growt
     """
     step = tree.step[0]
     histograms = tree.filled[len(tree.filled) - len(tree.pairs) :][: step["n_filled"]]
-    is_open = tree.slots[tree.pairs[: step["n_filled"], 0]] >= 0
-    tree.counters[:] = tasks.new_counters(step["n_tasks"])
+    is_open = tree.is_open[tree.pairs[: step["n_filled"], 0]]
+    tree.counters[:] = tasks.new_counters(len(tree.counters) - 1, step["n_tasks"])
     if is_open.all() and step["speculates"]:  # then a search fills no other histograms
         return tree._replace(filled=total(histograms), pairs=tree.pairs[: step["n_filled"]])
     histograms[is_open] = total(histograms[is_open])
@@ -197,11 +196,11 @@ def _plan(tree: Growth, rules: TreeRules) -> None:
     if is_last:
         step["n_most"] = step["n_nodes"] + 2
     step["kind"] = _START if leaves else _END
-    tree.counters[:] = tasks.new_counters(1)
+    tree.counters[:] = tasks.new_counters(len(tree.counters) - 1)
 
 
 @njit(error_model="numpy", nogil=True, optimization=1)
-def _work(shared, settings, extras):
+def _work(thread, shared, settings, extras):
     """Do tasks until none is free now; return whether there may be more later.
 
     The thread that finishes the last task of a step begins the next step.
@@ -229,13 +228,11 @@ def _work(shared, settings, extras):
         nodes,
         splits,
         paths,
-        slots,
-        n_kept,
+        is_open,
         best,
         filled,
         pairs,
         planned,
-        buffers,
         memory,
         working,
         steps,
@@ -243,7 +240,7 @@ def _work(shared, settings, extras):
     ) = arrays
     step, rules, n_blocks = steps[0], settings[0], filled.shape[1]
     while True:
-        task = tasks.take_task(counters) - 1
+        task = tasks.take_task(counters, thread) - 1
         if task < 0:
             return task == -1
 
@@ -251,10 +248,10 @@ def _work(shared, settings, extras):
         # or, after those, sorts the rows of another leaf.
         n_parts, n, n_groups, first, last = step.n_parts, step.n_tasks, 0, 0, n_blocks
         small = nodes[step.pair[0]]
-        open_slots, leaf_rows = slots[step.pair[0]], rows[small.begin : small.end]
+        open_blocks, leaf_rows = is_open[step.pair[0]], rows[small.begin : small.end]
         if step.kind == _PARTS:
             begin, end = len(leaf_rows) * task // n_parts, len(leaf_rows) * (task + 1) // n_parts
-            blocks = _open_blocks(0, n_blocks, open_slots)
+            blocks = _open_blocks(0, n_blocks, open_blocks)
             fill(0, blocks, binned, zeros, packed, leaf_rows[begin:end], filled[task])
         elif task == n and step.ahead >= 0:
             _sort_rows(nodes[step.ahead], splits[step.ahead], rows, binned_by_column, working)
@@ -265,14 +262,14 @@ def _work(shared, settings, extras):
         for group in range(n_groups):
             begin = first + (last - first) * group // n_groups
             end = first + (last - first) * (group + 1) // n_groups
-            into = buffers[task, : end - begin]
+            into = histograms[small.slot, begin:end]
             if extras is not None and step.adds_up:
                 at = step.n_filled if step.kind == _FILL else step.searched
                 into = filled[len(filled) - len(pairs) + at, begin:end]
             if step.kind == _FILL and n_parts:
                 _add_parts(begin, end, n_parts, filled, into)
             elif step.kind == _FILL:  # a second call, so that the compiler inlines ``fill`` nowhere
-                blocks = _open_blocks(begin, end, open_slots)
+                blocks = _open_blocks(begin, end, open_blocks)
                 fill(begin, blocks, binned, zeros, packed, leaf_rows, into)
             if step.kind == _SEARCH or step.adds_up == 0:
                 splitter.search_blocks(
@@ -285,11 +282,11 @@ def _work(shared, settings, extras):
                     step.pair,
                     nodes,
                     paths,
-                    slots,
-                    n_kept,
+                    is_open,
                     best[task],
-                    memory[task],
+                    memory[thread],
                     extras,
+                    step.adds_up > 0,
                 )
         if not tasks.finish_task(counters):
             continue
@@ -327,7 +324,7 @@ def _work(shared, settings, extras):
                     _split(number, step, nodes, splits[number], rows, binned_by_column, working)
                     if extras is not None:
                         _bound(number, nodes, rules, columns)
-                    _pass_on(number, nodes, groups, paths, slots)
+                    _pass_on(number, nodes, groups, paths, is_open)
             if not ends:
                 step.kind, is_root = _FILL, False
                 if _may_split_either(step, nodes, rules):
@@ -344,12 +341,12 @@ def _work(shared, settings, extras):
 
 
 @register_jitable(error_model="numpy")
-def _open_blocks(first, last, slots):
+def _open_blocks(first, last, is_open):
     """Return the numbers of the blocks from ``first`` to ``last`` that may split the new leaves."""
     blocks, n = np.empty(last - first, np.int64), 0
     for block in range(first, last):
         blocks[n] = block
-        n += slots[block] >= 0
+        n += is_open[block]
     return blocks[:n]
 
 
@@ -512,24 +509,26 @@ def _split(number, step, nodes, split, rows, binned_by_column, working):
     left.n_documents = split.n_documents
     right.n_documents = parent.n_documents - split.n_documents
     left.depth = right.depth = parent.depth + 1
+    left.slot = right.slot = parent.slot
     small = first + np.int64(left.n_documents > right.n_documents)  # its histogram is computed
+    nodes[small].slot = (first + 1) // 2  # the number of leaves before
     step.pair[0], step.pair[1] = small, 2 * first + 1 - small
     step.n_nodes += 2
 
 
 @register_jitable(error_model="numpy")
-def _pass_on(number, nodes, groups, paths, slots):
-    """Copy the constraints and the histogram slots of leaf ``number`` to its two children.
+def _pass_on(number, nodes, groups, paths, is_open):
+    """Copy the constraints and the open blocks of leaf ``number`` to its two children.
 
     ``paths`` tells which groups of features the splits above allow: the groups that contain all
-    features of these splits. ``slots`` has the indices of the histograms.
+    features of these splits. ``is_open`` tells which blocks may split a node.
     """
     first, column = nodes[number].first, nodes[number].column
     for group in range(len(groups)):
-        is_open = paths[number, group] and groups[group, column]
-        paths[first, group] = paths[first + 1, group] = is_open
-    for block in range(slots.shape[1]):
-        slots[first, block] = slots[first + 1, block] = slots[number, block]
+        allows = paths[number, group] and groups[group, column]
+        paths[first, group] = paths[first + 1, group] = allows
+    for block in range(is_open.shape[1]):
+        is_open[first, block] = is_open[first + 1, block] = is_open[number, block]
 
 
 @register_jitable(error_model="numpy")

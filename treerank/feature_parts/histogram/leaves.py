@@ -6,7 +6,7 @@ import numpy as np
 
 from treerank.feature_parts.histogram.binning import WIDTH
 from treerank.feature_parts.histogram.splitter import TreeRules
-from treerank.numerics.compiling import njit
+from treerank.numerics.compiling import njit, register_jitable
 from treerank.numerics.threads import in_parts
 
 _BYTE = np.uint64(255)
@@ -84,7 +84,7 @@ def add_leaves(
     steps = -np.divide(shrunk, h + rules.reg_lambda, out=np.zeros_like(g), where=heavy)
     bounds = leaves["lower"][:, None], leaves["upper"][:, None]
     values[is_leaf] = np.where(heavy, learning_rate * np.clip(steps, *bounds), 0.0)
-    in_parts(_add_leaves, len(rows), _spans(leaves), rows, values[is_leaf], scores)
+    in_parts(_add_leaves, len(scores), _spans(leaves), rows, values[is_leaf], scores)
     return values
 
 
@@ -101,14 +101,33 @@ def _sum_leaves(first, last, spans, rows, gradient, hessian, sums):
 
 @njit(error_model="numpy", nogil=True)
 def _add_leaves(first, last, spans, rows, values, scores):
+    """Add the values of leaves to the scores of their rows from ``first`` to ``last`` - 1.
+
+    So a thread writes to neighboring scores only: two threads that write to one cache line wait for
+    each other. The rows of a leaf are ascending.
+    """
     for leaf in range(len(spans)):
-        begin, end = max(spans[leaf, 0], first), min(spans[leaf, 1], last)
-        if begin >= end:
-            continue
+        begin = _first_row_from(first, rows, spans[leaf, 0], spans[leaf, 1])
+        end = _first_row_from(last, rows, begin, spans[leaf, 1])
         for k in range(scores.shape[1]):
             value = values[leaf, k]
             for i in range(np.uint64(begin), np.uint64(end)):
                 scores[rows[i], k] += value
+
+
+@register_jitable(error_model="numpy")
+def _first_row_from(row, rows, begin, end):
+    """Return the index of the first of the ascending ``rows[begin:end]`` that is not below a row.
+
+    It is ``end`` if there is none.
+    """
+    while begin < end:
+        middle = (begin + end) // 2
+        if rows[middle] < row:
+            begin = middle + 1
+        else:
+            end = middle
+    return begin
 
 
 @njit(error_model="numpy", nogil=True)

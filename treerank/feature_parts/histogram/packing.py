@@ -28,7 +28,7 @@ from treerank.numerics.threads import in_parts
 
 #: Largest magnitude of a single derivative in steps, and number of integers per document.
 PRECISIONS = {"float32": (2**24, 2), "int16": (2**15 - 1, 1), "int8": (2**7 - 1, 1)}
-_ONE = np.uint64(1)
+_ONE, _TWO = np.uint64(1), np.uint64(2)
 _HALVES = 67108864.0  # 2^26: splits the 52 bits of a random number into two numbers
 
 
@@ -52,20 +52,40 @@ class Layout(NamedTuple):
     hessian_step: float
 
 
-def magnitudes(gradient: np.ndarray, hessian: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def magnitudes(
+    gradient: np.ndarray, hessian: np.ndarray, *, with_sums: bool = True
+) -> tuple[np.ndarray, np.ndarray]:
     """Return the sums and the maxima by which :func:`layout_of` chooses a layout.
 
     The first array has the number of rows and the sums of the magnitudes of both derivatives, the
-    second one their largest magnitudes.
+    second one their largest magnitudes. Without ``with_sums``, the sums are bounds: as if all
+    magnitudes were the largest.
 
     Examples
     --------
     >>> magnitudes(np.array([-2.0, 1.0]), np.array([1.0, 1.0]))
     (array([2., 3., 2.]), array([2., 1.]))
     """
-    sizes = [np.abs(values) for values in (gradient, hessian)]
-    sums = np.array([len(gradient), *(size.sum(dtype=np.float64) for size in sizes)])
-    return sums, np.array([size.max(initial=0.0) for size in sizes], dtype=np.float64)
+    n, pair = len(gradient), (gradient, hessian)
+    largest = [max(v.max(initial=0.0), -v.min(initial=0.0)) for v in pair]
+    sums = [n * float(size) for size in largest]
+    if with_sums:
+        sums = [np.abs(values).sum(dtype=np.float64) for values in pair]
+    return np.array([n, *sums]), np.array(largest, dtype=np.float64)
+
+
+def needs_sums(n_rows: int, precision: str) -> bool:
+    """Return whether a layout for so many rows of all workers depends on sums of magnitudes.
+
+    With few rows, the steps are as small as those of a single derivative whatever the sums are.
+
+    Examples
+    --------
+    >>> needs_sums(500_000, "float32"), needs_sums(600_000, "float32"), needs_sums(99_999, "int16")
+    (False, True, True)
+    """
+    most_steps = min(_most_steps(bits, n_rows) for bits in _bits_of_sums(n_rows, precision))
+    return n_rows * PRECISIONS[precision][0] > most_steps
 
 
 def layout_of(sums: np.ndarray, largest: np.ndarray, precision: str) -> Layout:
@@ -81,15 +101,30 @@ def layout_of(sums: np.ndarray, largest: np.ndarray, precision: str) -> Layout:
     """
     most, n_integers = PRECISIONS[precision]
     n_rows, *totals = map(float, sums)
-    count_bits, wide = int(n_rows).bit_length(), n_integers == 2
-    hessian_bits = 63 - count_bits if wide else (64 - count_bits) // 2
-    gradient_bits = 63 if wide else 63 - count_bits - hessian_bits  # one bit is the sign
+    (gradient_bits, hessian_bits), wide = _bits_of_sums(n_rows, precision), n_integers == 2
     steps = (
-        # Random rounding adds to a sum: eight standard deviations of it are kept free.
-        _step(max(size / most, total / (2**bits - 1 - 8 * n_rows**0.5)))
+        _step(max(size / most, total / _most_steps(bits, n_rows)))
         for size, total, bits in zip(largest, totals, (gradient_bits, hessian_bits), strict=True)
     )
+    count_bits = int(n_rows).bit_length()
     return Layout(n_integers, count_bits, 0 if wide else count_bits + hessian_bits, *steps)
+
+
+def _bits_of_sums(n_rows, precision):
+    """Return the bits of the sums of gradients, without the sign, and of hessians."""
+    count_bits = int(n_rows).bit_length()
+    if PRECISIONS[precision][1] == 2:
+        return 63, 63 - count_bits
+    hessian_bits = (64 - count_bits) // 2
+    return 63 - count_bits - hessian_bits, hessian_bits
+
+
+def _most_steps(bits, n_rows):
+    """Return the largest sum in steps that ``bits`` may hold.
+
+    Random rounding adds to a sum: eight standard deviations of it are kept free.
+    """
+    return 2**bits - 1 - 8 * n_rows**0.5
 
 
 def keeps_all_bits(layout: Layout, largest: np.ndarray) -> bool:
@@ -179,12 +214,15 @@ def unpack(
     if n_integers == 2:
         hessian_mask = np.int64(-1)
     upper, lower, at = np.int64(0), np.int64(0), np.uint64(first * n_integers)
-    last = np.uint64(n_integers) - _ONE
-    for b in range(np.uint64(n_bins)):
-        upper += packed[at]
-        lower += packed[at + last]
-        running[0, b], running[1, b] = upper, lower
-        at += last + _ONE
+    if n_integers == 2:  # a loop of its own, which needs fewer instructions than a loop for both
+        for b in range(np.uint64(n_bins)):
+            upper += packed[at + _TWO * b]
+            lower += packed[at + _TWO * b + _ONE]
+            running[0, b], running[1, b] = upper, lower
+    else:
+        for b in range(np.uint64(n_bins)):
+            upper += packed[at + b]
+            running[0, b] = running[1, b] = upper
     for b in range(np.uint64(n_bins)):  # a loop of its own, which the compiler does in vectors
         counted = running[1, b] & hessian_mask
         sums[0, b] = g_step * np.float64(running[0, b] >> g_shift)

@@ -30,19 +30,22 @@ _NOISE = 1e-11
 _CLOSE, _TINY = 1 - 1e-13, 1e-290
 
 
+#: Unused bytes after a record: what two threads write is never in one cache line, for which they
+#: would wait.
+_APART = ("unused", np.uint8, (128,))
 #: The best split of a leaf so far, with fields as in ``tree.NODE``. The gain is the gain of both
 #: sides, from which the gain of the unsplit leaf is not yet subtracted. Sums are over the documents
 #: that go left. ``goes_left`` is 1 for each bin that goes left.
 SPLIT = np.dtype(
     [(name, np.int64) for name in ("column", "bin", "missing_left")]
     + [(name, np.float64) for name in ("gain", "gradient", "hessian", "n_documents")]
-    + [("goes_left", np.uint8, (N_BINS,))]
+    + [("goes_left", np.uint8, (N_BINS,)), _APART]
 )
 
 
 #: Working memory of a search: the sums that ``packing.unpack`` writes, and its own memory. As parts
 #: of a record, these arrays have no count of references, which would take time in each feature.
-MEMORY = np.dtype([("sums", np.float64, (3, N_BINS)), ("running", np.int64, (2, N_BINS))])
+MEMORY = np.dtype([("sums", np.float64, (3, N_BINS)), ("running", np.int64, (2, N_BINS)), _APART])
 
 
 class TreeRules(NamedTuple):
@@ -135,32 +138,31 @@ def search_blocks(
     pair: np.ndarray,
     nodes: np.ndarray,
     paths: np.ndarray,
-    slots: np.ndarray,
-    n_kept: np.ndarray,
+    is_open: np.ndarray,
     best: np.ndarray,
     memory: Any,
     extras: bool | None,
+    stores: bool,
 ) -> None:
     """Find the best splits of one leaf or two sibling leaves in blocks from number ``first`` on.
 
-    ``small`` has the histograms of the first leaf; they are stored where a node below may need
-    them. The histograms of the second leaf are the parent's minus the first leaf's,
-    and are computed here. A better split replaces the best one of the task. The arrays
-    are fields of ``tree.Data`` and ``tree.Growth``, ``settings`` is a record of layout and rules,
-    and ``memory`` one of ``MEMORY``.
+    ``small`` has the histograms of the first leaf. They are those in ``histograms``, unless
+    ``stores``: then they are copied to these where a node below may need them. The histograms of
+    the second leaf are the parent's minus the first leaf's, and are computed here. A better split
+    replaces the best one of the task. The arrays are fields of ``tree.Data`` and ``tree.Growth``,
+    ``settings`` is a record of layout and rules, and ``memory`` one of ``MEMORY``.
     Of equal splits, the one by the first feature is the best, wherever its column is. ``extras``
-    may be None only if there are neither categories nor monotone constraints.
+    may be None only if there are neither categories, nor monotone constraints, nor other workers.
     """
     sums, running = memory.sums, memory.running
     for block in range(first, first + len(small)):
         sibling = small[block - first]
         for child in range(1 + (pair[1] >= 0)):
-            number, is_open = pair[child], False
+            number, may_cut = pair[child], False
             leaf, split = nodes[number], best[child]
-            slot = slots[number, block]
-            if slot < 0 or not may_split(leaf, settings):
+            if not (is_open[number, block] and may_split(leaf, settings)):
                 continue
-            packed = histograms[slot, block] if child else sibling
+            packed = histograms[leaf.slot, block] if child else sibling
             for at in range(block * WIDTH, (block + 1) * WIDTH):
                 if not _is_on_path(at, groups, paths[number]):
                     continue
@@ -173,25 +175,22 @@ def search_blocks(
                 unpack(packed, begin + column.zero, 1, settings, running, sums)
                 if leaf.n_documents - sums[2, 0] < settings.min_child_samples:
                     continue  # too few documents have other values: no cut, here or below
-                is_open = True
+                may_cut = True
                 unpack(packed, begin, n, settings, running, sums)
                 is_first = split.gain > -np.inf and column.feature < columns[split.column].feature
                 if _search_feature(sums, n, column, leaf, settings, split, is_first, extras):
                     split.column = at
-            if not is_open:
-                slots[number, block] = -1
-            elif child == 0:
-                slot = n_kept[block]
-                n_kept[block] += 1
-                slots[number, block] = slot
-                _store(small, block - first, block, slot, columns, settings.n_integers, histograms)
+            is_open[number, block] = may_cut
+            if extras is not None and stores and may_cut and child == 0:
+                slot, n_integers = leaf.slot, settings.n_integers
+                _store(small, block - first, block, slot, columns, n_integers, histograms)
 
 
 @register_jitable(error_model="numpy")
 def _store(small, at, block, slot, columns, n_integers, histograms):
-    """Keep row ``at`` of ``small``, the histogram of a node in one block, for its children.
+    """Copy row ``at`` of ``small``, the histogram of a leaf in one block, to ``histograms``.
 
-    Only bins that are read are copied to the histograms of the leaf at ``slot``.
+    Only bins that are read are copied to the histograms at ``slot``.
     """
     for j in range(WIDTH):
         column, begin = columns[block * WIDTH + j], j * STRIDE * n_integers

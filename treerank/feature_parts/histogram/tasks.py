@@ -1,9 +1,11 @@
 """Tasks: the parts of a step of work, which threads take inside a kernel, without Python.
 
-Threads share two counters: the number of tasks that no thread has taken, and the number of tasks
-that are not finished. The thread that finishes the last task of a step opens the next step. A
-thread that comes late, or never, leaves more tasks to the other threads. All threads wait for a
-thread that has taken a task: if it cannot finish the task, it must set both counters to -1.
+Each task is open, taken or not there, and threads share the number of tasks that are not finished.
+A thread takes its own task, the one with its number, so that it finds in its cache what it left
+there in the step before. It takes others that nobody has taken for a while: a thread that comes
+late, or never, leaves more tasks to the other threads. The thread that finishes the last task of a
+step opens the next step. All threads wait for a thread that has taken a task: if it cannot finish
+the task, it must end the threads.
 """
 
 from typing import Any
@@ -16,79 +18,92 @@ from numba.extending import intrinsic
 from treerank.feature_parts.histogram.histogram import address
 from treerank.numerics.compiling import register_jitable
 
-#: Bytes between the counters, so that each has a cache line of its own.
-_UNFINISHED = np.uint64(128)
-#: Number of times that a thread looks for a task before it yields its core.
-_PATIENCE = 20_000
+#: Numbers of 64 bits between two counters, so that each has a cache line of its own.
+_APART = 16
+#: Number of times that a thread looks for its own task before it looks for others, and how often it
+#: does both before it yields its core.
+_OWN, _PATIENCE = 256, 400
 
 
-def new_counters(n: int = 1) -> np.ndarray:
-    """Return the counters of a step of ``n`` tasks; -1 ends the threads."""
-    return np.full(32, n, dtype=np.int64)
+def new_counters(n_most: int, n: int = 1) -> np.ndarray:
+    """Return the counters of a step of ``n`` tasks; -1 ends the threads.
+
+    ``n_most`` is the largest number of tasks of a step. The first counter is the number of tasks
+    that are not finished, the others are 1 for a task that is open.
+    """
+    counters = np.zeros((1 + n_most, _APART), dtype=np.int64)
+    counters[0], counters[1 : 1 + n] = n, 1
+    if n < 0:
+        counters[:] = -1
+    return counters
 
 
 @register_jitable
-def take_task(counters: np.ndarray) -> int:
+def take_task(counters: np.ndarray, thread: int) -> int:
     """Return the number of a task, from 1; 0 if there is none now, -1 if the work is done."""
-    for _ in range(_PATIENCE):
-        task = _take_one(address(counters))
-        if task:
-            break
-    return task
+    begin, n, own = address(counters), len(counters), np.int64(thread) + 1
+    for look in range(_PATIENCE * _OWN):
+        other = look % (n + _OWN)
+        task = other if 0 < other < n and look > _OWN else own
+        state: int = _read(begin, task)  # type: ignore[call-arg]
+        if state < 0:
+            return -1
+        if state > 0 and _replace(begin, task, 1, 0) == 1:
+            return task
+    return 0
 
 
 @register_jitable
 def finish_task(counters: np.ndarray) -> bool:
     """Count a task as finished; return whether it was the last one of the step."""
-    return _take_one(address(counters) + _UNFINISHED) == 1
+    begin = address(counters)
+    while True:
+        n: int = _read(begin, 0)  # type: ignore[call-arg]
+        if n <= 0 or _replace(begin, 0, n, n - 1) == n:
+            return n == 1
 
 
 @register_jitable
 def open_tasks(counters: np.ndarray, n: int) -> None:
     """Open a step of ``n`` tasks after a finished step; -1 ends the threads."""
-    begin = address(counters)
-    for counter in (begin + _UNFINISHED, begin):  # a thread that takes a task may finish it at once
-        _replace(counter, 0, n)  # type: ignore[call-arg]
-
-
-@register_jitable
-def _take_one(location):
-    """Subtract 1 from the number at an address if it is above 0; return the number before."""
-    while True:
-        n: int = _read(location)  # type: ignore[call-arg]
-        if n <= 0 or _replace(location, n, n - 1) == n:
-            return n
+    begin, last = address(counters), n if n > 0 else len(counters) - 1
+    _replace(begin, 0, 0, n)  # type: ignore[call-arg]
+    for task in range(last, 0, -1):  # a thread that takes a task may finish it at once
+        _replace(begin, task, 0, 1 if n > 0 else -1)
 
 
 @intrinsic
-def _read(typing_context, location):
-    """Return the int64 at an address, by an atomic load.
+def _read(typing_context, begin, i):
+    """Return counter ``i`` of those at an address, by an atomic load.
 
     Unlike an atomic exchange it writes nothing, so threads that wait do not disturb the others.
     """
 
     def generate(context, builder, signature, arguments):
-        kind = context.get_value_type(signature.return_type)
-        pointer = builder.inttoptr(arguments[0], kind.as_pointer())
-        return builder.load_atomic(pointer, "seq_cst", 8)
+        return builder.load_atomic(_pointer(builder, *arguments), "seq_cst", 8)
 
-    return types.int64(types.uint64), generate
+    return types.int64(types.uint64, types.int64), generate
 
 
 @intrinsic
-def _replace(typing_context, location, expected, new):
-    """Write ``new`` to an address if it holds ``expected``.
+def _replace(typing_context, begin, i, expected, new):
+    """Write ``new`` to counter ``i`` of those at an address if it is ``expected``.
 
     Return the number before (atomically).
     """
 
     def generate(context, builder, signature, arguments):
-        location, expected, new = arguments
-        pointer = builder.inttoptr(location, new.type.as_pointer())
-        swapped = builder.cmpxchg(pointer, expected, new, "seq_cst")
-        return builder.extract_value(swapped, 0)
+        begin, i, expected, new = arguments
+        place = _pointer(builder, begin, i)
+        return builder.extract_value(builder.cmpxchg(place, expected, new, "seq_cst"), 0)
 
-    return types.int64(types.uint64, types.int64, types.int64), generate
+    return types.int64(types.uint64, *[types.int64] * 3), generate
+
+
+def _pointer(builder, begin, i):
+    """Return a pointer to counter ``i`` of those at an address."""
+    place = builder.add(begin, builder.mul(i, ir.IntType(64)(8 * _APART)))
+    return builder.inttoptr(place, ir.IntType(64).as_pointer())
 
 
 @intrinsic

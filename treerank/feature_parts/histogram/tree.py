@@ -7,6 +7,7 @@ import numpy as np
 from treerank.feature_parts.histogram.binning import WIDTH
 from treerank.feature_parts.histogram.histogram import STRIDE
 from treerank.feature_parts.histogram.splitter import TreeRules
+from treerank.numerics.vectors import aligned
 
 GROW_POLICIES = {"leafwise": False, "depthwise": True}
 
@@ -17,11 +18,13 @@ GROW_POLICIES = {"leafwise": False, "depthwise": True}
 #: - first: left child; the right child is the node after it.
 #: - begin, end: its rows of this worker, as a range of the sorted rows.
 #: - middle: where the rows begin that its split sends right; -1 as long as they are not sorted.
+#: - slot: number of its histogram. The larger leaf of a split gets that of the leaf that was split.
 #: - depth: number of splits above it.
 #: - gain: of the split.
 #: - gradient, hessian, n_documents: sums over its rows of all workers.
 #: - lower, upper: bounds of its value, from monotone constraints.
-_INTEGERS = ("column", "bin", "missing_left", "first", "begin", "end", "middle", "depth")
+_RANGE = ("begin", "end", "middle")
+_INTEGERS = ("column", "bin", "missing_left", "first", *_RANGE, "depth", "slot")
 _NUMBERS = ("gain", "gradient", "hessian", "n_documents", "lower", "upper")
 NODE = np.dtype([(n, np.int64) for n in _INTEGERS] + [(n, np.float64) for n in _NUMBERS])
 
@@ -71,7 +74,7 @@ class Data(NamedTuple):
     binned: np.ndarray  # bins of all rows, see ``binning.bin_rows``
     binned_by_column: np.ndarray  # the same by column, see ``binning.by_column``
     #: Histograms of the leaves of a tree, over the rows of all workers; of int64 and shape
-    #: (n_leaves, n_blocks, n_entries). See ``Growth.slots``.
+    #: (n_leaves, n_blocks, n_entries). See ``NODE``.
     histograms: np.ndarray
 
 
@@ -81,16 +84,14 @@ class Growth(NamedTuple):
     nodes: np.ndarray
     splits: np.ndarray  # the best one of each node
     paths: np.ndarray  # whether all features above a node are of a group; (n_nodes, n_groups)
-    #: Number of the node's histogram among the kept histograms of a block; -1 if no feature of the
-    #: block can split the node, or a node below it; of shape (n_nodes, n_blocks).
-    slots: np.ndarray
-    n_kept: np.ndarray  # number of kept histograms of each block
+    #: Whether a feature of a block may split the node, or a node below it; the histograms of other
+    #: blocks are not computed; of shape (n_nodes, n_blocks).
+    is_open: np.ndarray
     best: np.ndarray  # best splits of the two new leaves in each task; (n_tasks, 2)
     #: A histogram for each part of the rows; then, with several workers, one for each of ``pairs``.
     filled: np.ndarray
     pairs: np.ndarray  # new leaves with histograms that are not searched yet; of shape (n_pairs, 2)
     planned: np.ndarray  # leaves to split next, see ``speculation``
-    buffers: np.ndarray  # histograms of some blocks for each task, which stay in its cache
     memory: np.ndarray  # of the search in each task, see ``splitter.MEMORY``
     working: np.ndarray  # memory for rows that are being sorted
     step: np.ndarray  # the step that threads are in
@@ -114,4 +115,4 @@ def make_histograms(
     if 0 < rules.max_depth < 31:
         n_leaves = min(n_leaves, 2**rules.max_depth)
     n_leaves += n_spare if n_blocks else 0
-    return np.empty((n_leaves, n_blocks, WIDTH * STRIDE * n_integers), dtype=np.int64)
+    return aligned((n_leaves, n_blocks, WIDTH * STRIDE * n_integers), np.int64)
