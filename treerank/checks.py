@@ -363,9 +363,10 @@ def as_numbers(name: str, values: Any) -> np.ndarray:
         if array.dtype.kind in "STU" or _holds_text(array):
             order = "; the order is X, y, qid" if name == "y" else ""
             text = f"text{order}. np.asarray({name}, float) reads text of digits"
+            text = text if spelled(name) == name else "text"
     except (TypeError, ValueError, OverflowError):  # refused below
         pass
-    raise TypeError(f"{name} must be numbers; got {text or quote(values)}.")
+    raise TypeError(f"{spelled(name)} must be numbers; got {text or quote(values)}.")
 
 
 def _holds_text(values: np.ndarray) -> bool:

@@ -32,6 +32,8 @@ def test_what_is_not_there_or_does_not_fit_is_bad_input(files, tmp_path):
     (tmp_path / "wide.txt").write_text("1 qid:1 1:2\n0 qid:1 1:2 9:1\n")
     table = tmp_path / "data.csv"
     table.write_text("label,query\n")
+    places = tmp_path / "places.csv"
+    places.write_text("label,query,price,place\n1,1,2,top\n0,1,3,end\n")
     fit = "fit", files.train, "-m", tmp_path / "m"
     compare = "compare", files.train, "--ranker", "PRank"
     cases = {
@@ -43,7 +45,15 @@ def test_what_is_not_there_or_does_not_fit_is_bad_input(files, tmp_path):
         ("fit", files.train, "-m", "-"): "-: is standard input; a file to write needs a name",
         ("convert", files.train, "-"): "-: is standard input; a file to write needs a name",
         ("fit", "-", "--valid", "-", "-m", tmp_path / "m"): "-: is standard input, which can be re",
-        (*fit, "--loss", "listnet", "--weight", "map"): "--weight must be None for --loss listnet",
+        (*fit, "--loss", "listnet", "--weight", "map"): "--weight must be left out for --loss list",
+        (
+            "fit",
+            places,
+            "-m",
+            tmp_path / "m",
+            "--position",
+            "place",
+        ): "--position must be numbers; g",
         (*fit, "--num-leaves", 10**6): "--num-leaves must be",
         ("rank", files.model, tmp_path / "wide.txt"): "wide.txt, line 2, column 13",
         ("evaluate", table, files.model): "data.csv: is data; write the model first, then",
@@ -56,7 +66,9 @@ def test_what_is_not_there_or_does_not_fit_is_bad_input(files, tmp_path):
         ("compare", files.model, files.model, files.test): "is there twice; a model is compared",
     }
     for arguments, message in cases.items():
-        assert message in refusal(*arguments, "-q")
+        said = refusal(*arguments, "-q")
+        assert message in said
+        assert "np." not in said
 
 
 def test_a_table_of_another_format_is_told_what_rows_are(tmp_path):

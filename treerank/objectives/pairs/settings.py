@@ -111,5 +111,6 @@ class PairSettings:
                 continue
             if isinstance(value, GivenPairs):
                 name, value = "given_pairs", len(value.i)
-            rule = f"must be {field.default!r} for {spelled('loss', loss)}, which does not read it"
+            default = repr(field.default) if spelled(name) == name else "left out"
+            rule = f"must be {default} for {spelled('loss', loss)}, which does not read it"
             raise ValueError(f"{spelled(name)} {rule}; got {quote(value)}.")
