@@ -163,6 +163,29 @@ def test_a_ranker_goes_on_where_it_draws_columns_by_default(part, tmp_path):
     np.testing.assert_array_equal(ranker.predict(X), whole.predict(X))
 
 
+DRAWS = {"subsample": 0.7}, {"subsample": 0.4, "colsample_bytree": 0.5}
+
+
+@pytest.mark.parametrize("draws", DRAWS)
+@pytest.mark.parametrize("cls", [LightGBMTrees, XGBoostTrees])
+def test_a_ranker_goes_on_where_each_tree_draws_rows(cls, draws, tmp_path):
+    settings = {"n_jobs": 1} | ({"subsample_freq": 1} if cls is LightGBMTrees else {}) | draws
+    ranker, whole = (TreeDirectRanker(cls(FOUND, **settings), random_state=0) for _ in range(2))
+
+    done = []
+    with checkpointing(tmp_path / "fit", every=5):
+        with pytest.raises(KeyboardInterrupt):
+            ranker.fit(X, Y, QID, callbacks=[interrupt])
+        ranker.fit(X, Y, QID, callbacks=[lambda n_done, *rest: done.append(n_done)])
+    assert done[0] == 16
+    np.testing.assert_array_equal(ranker.predict(X), whole.fit(X, Y, QID).predict(X))
+    if cls is LightGBMTrees:
+        ranker.set_params(feature_part__subsample_freq=2)
+        rule = r"subsample_freq must be 1 for LightGBMTrees where the fit has a checkpoint; got 2"
+        with checkpointing(tmp_path / "fit"), pytest.raises(ValueError, match=rule):
+            ranker.fit(X, Y, QID)
+
+
 @dataclass(eq=False, repr=False, kw_only=True)
 class DrawingTrees(LightGBMTrees):
     """Trees of which a resumed fit would draw other columns."""

@@ -130,6 +130,8 @@ COLUMNS, ROWS = {"colsample_bytree": 0.5}, {"subsample": 0.6}
     ("cls", "drawn"),
     [
         (LightGBMTrees, COLUMNS),
+        (LightGBMTrees, ROWS | {"subsample_freq": 1}),
+        (LightGBMTrees, COLUMNS | ROWS | {"subsample_freq": 1}),
         (XGBoostTrees, COLUMNS),
         (XGBoostTrees, ROWS),
         (XGBoostTrees, COLUMNS | ROWS),
@@ -156,8 +158,8 @@ def test_a_fit_that_draws_goes_on_to_the_same_model(cls, drawn, target, n_first,
 def test_random_numbers_of_an_engine_and_files_that_are_no_checkpoints_are_refused(tmp_path):
     path = tmp_path / "fit.checkpoint"
     with checkpointing(path):
-        with pytest.raises(ValueError, match=r"got 0\.5\. Write LightGBMTrees\(subsample=1\.0\)"):
-            fitted(LightGBMTrees, subsample=0.5, subsample_freq=1)
+        with pytest.raises(ValueError, match=r"got 3\. Write LightGBMTrees\(subsample_freq=1\)"):
+            fitted(LightGBMTrees, subsample=0.5, subsample_freq=3)
         path.write_text("text")
         with pytest.raises(ValueError, match="path must be"):
             fitted(LightGBMTrees)

@@ -101,7 +101,7 @@ class LightGBMTrees(BoostedTrees):
 
     category_rule: ClassVar[CodeRule] = "truncated"
     rounding: ClassVar[str] = "LightGBM takes numbers up to 1e-35 in size for 0"
-    settings_to_resume: ClassVar[dict[str, Any]] = {"subsample": 1.0, "engine_params": None}
+    settings_to_resume: ClassVar[dict[str, Any]] = {"subsample_freq": 1, "engine_params": None}
 
     num_leaves: Auto | Annotated[int, Rule(check_count, at_least=2, at_most=131072)] = "auto"
     min_child_samples: Auto | Annotated[int, Rule(check_count, at_least=0, at_most=MOST)] = "auto"
@@ -113,7 +113,8 @@ class LightGBMTrees(BoostedTrees):
         params, derivatives, progress = self._parameters(task), task.derivatives, task.progress
         data, held_out = self._datasets(task, params)
         callbacks = [progress_callback(progress, derivatives.n_outputs, self.dump_booster)]
-        if task.n_resumed and params["colsample_bytree"] < 1:
+        draws_rows = params["subsample"] < 1 and params["subsample_freq"] > 0
+        if task.n_resumed and (params["colsample_bytree"] < 1 or draws_rows):
             callbacks.append(drawing_callback(task.n_resumed, derivatives.shape))
         with refusing_empty_leaves(params):
             booster = lightgbm.train(
@@ -315,11 +316,12 @@ def progress_callback(
 
 
 def drawing_callback(n_iterations: int, shape: tuple[int, ...]) -> Callable[[Any], None]:
-    """Return a callback that draws columns, before the first tree, for ``n_iterations`` iterations.
+    """Return a callback that draws for ``n_iterations`` iterations, before the first tree.
 
-    LightGBM draws the columns of a tree and then finds that gradients of 0 allow no split, so it
-    throws the tree away. A resumed fit then draws for its first new tree what an uninterrupted fit
-    draws. ``shape`` is the shape of the gradient.
+    LightGBM draws the rows and columns of a tree and then finds that gradients of 0 allow no split,
+    so it throws the tree away. A resumed fit then draws for its first new tree what an
+    uninterrupted fit draws, if both draw rows for every tree. ``shape`` is the shape of the
+    gradient.
     """
 
     def draw(env: Any) -> None:

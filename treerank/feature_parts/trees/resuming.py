@@ -69,7 +69,7 @@ def saver_of(
         return None
     for name, value in part.settings_to_resume.items():
         setting = sizes.of_tree().get(name, getattr(part, name))
-        if setting != value and (value is not None or setting):  # None is also an empty dict
+        if setting and setting != value:  # 0, None and an empty dict change nothing
             kind, origin = type(part).__name__, ""
             if getattr(part, name) == "auto":
                 origin = ", from 'auto'"
