@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treerank.feature_parts.histogram import speculation
+from treerank.feature_parts.histogram import leaves, speculation
 from treerank.feature_parts.histogram.binning import WIDTH, bin_rows, by_column, find_bins
 from treerank.feature_parts.histogram.grower import grow
 from treerank.feature_parts.histogram.histogram import STRIDE, fill
-from treerank.feature_parts.histogram.leaves import leaf_sums, stored_sums
+from treerank.feature_parts.histogram.leaves import add_leaves, leaf_sums, stored_sums
 from treerank.feature_parts.histogram.packing import (
     PRECISIONS,
     keeps_all_bits,
@@ -352,6 +352,24 @@ def test_a_histogram_is_the_naive_one(precision, leaves_out):
     assert (found[1] == -1).all()
 
 
+@pytest.mark.parametrize("open_blocks", [range(9), [2, 3, 9, 10], range(17), [*range(1, 12), 16]])
+@pytest.mark.parametrize("precision", ["float32", "int16"])
+def test_histograms_of_many_blocks_are_the_naive_ones(precision, open_blocks):
+    """Eight blocks or more are copied in squares, of which the last one may overlap another."""
+    codes = RNG.integers(0, 256, size=(3000, 17 * WIDTH)).astype(np.uint8)
+    packed, layout = pack_rows(RNG.normal(size=3000), RNG.uniform(size=3000), precision)
+    for n in (0, 1, 7, 8, 1017, 2999):
+        rows = np.sort(RNG.permutation(3000)[:n]).astype(np.uint32)
+        naive = np.zeros((17 * WIDTH, STRIDE, layout.n_integers), dtype=np.int64)
+        for column in range(17 * WIDTH):
+            np.add.at(naive[column], codes[rows, column], packed[rows])
+        found = np.zeros((17, naive[:WIDTH].size), dtype=np.int64)
+        fill(0, np.array(open_blocks), codes.view(np.uint64), None, packed, rows, found)
+        is_open = np.isin(np.arange(17), open_blocks)
+        expected = naive.reshape(17, -1) * is_open[:, None]
+        np.testing.assert_array_equal(found, expected)
+
+
 @pytest.mark.parametrize("n", [0, 1, 7, 30_001])
 def test_rows_are_partitioned_by_side_and_keep_their_order(n):
     bins = RNG.integers(0, 256, size=n).astype(np.uint8)
@@ -508,7 +526,7 @@ def test_workers_send_one_message_a_level_where_trees_grow_by_level(n_leaves, ma
 
 @pytest.mark.skipif(nb.config.NUMBA_NUM_THREADS < 2, reason="needs two threads")
 @pytest.mark.parametrize("signal", [0, 1])
-def test_rows_that_one_thread_sorts_ahead_stay_those_of_their_leaf(signal):
+def test_rows_that_one_thread_sorts_ahead_stay_those_of_their_leaf(signal, monkeypatch):
     X, noise, hessian = random_case(n=20_000, n_features=40)
     gradient = noise + signal * np.nan_to_num(X[:, :3]).sum(axis=1)
     (one, rows_of_one), (two, rows_of_two) = (
@@ -518,3 +536,18 @@ def test_rows_that_one_thread_sorts_ahead_stay_those_of_their_leaf(signal):
     assert (one["middle"][one["column"] < 0] < 0).all()
     # With noise alone, the leaf that was expected next is not split in the end.
     assert (two["middle"][two["column"] < 0] >= 0).any() == (signal == 0)
+    # Each score gets the value of its leaf, however many threads share the scores.
+    rules = TreeRules(8, -1, False, **RULES)
+    scores, expected = np.zeros((2, len(X), 1))
+    values = add_leaves(two, rows_of_two, stored_sums(two), rules, 0.5, scores)
+    for leaf in np.flatnonzero(two["column"] < 0):
+        expected[rows_of_two[two["begin"][leaf] : two["end"][leaf]]] = values[leaf]
+    np.testing.assert_array_equal(scores, expected)
+    with monkeypatch.context() as patched:
+        slices = [(k * len(X) // 50, (k + 1) * len(X) // 50) for k in range(50)]
+        patched.setattr(
+            leaves, "in_parts", lambda kernel, n, *rest: [kernel(*at, *rest) for at in slices]
+        )
+        shared = np.zeros_like(scores)
+        add_leaves(two, rows_of_two, stored_sums(two), rules, 0.5, shared)
+    np.testing.assert_array_equal(shared, expected)

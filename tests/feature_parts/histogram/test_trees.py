@@ -1,4 +1,7 @@
 import itertools
+import os
+import subprocess
+import sys
 import threading
 from dataclasses import replace
 from functools import partial
@@ -186,3 +189,24 @@ def test_a_thread_that_fails_ends_the_others(monkeypatch):
     with pytest.raises(MemoryError), shared_by(2):
         fitted(RNG.normal(size=2000), RNG.normal(size=(2000, 3)), n_jobs=2)
     assert next(n_calls) < 1000
+
+
+def test_more_threads_than_cores_grow_the_same_trees():
+    lines = [
+        "import numpy as np",
+        "from treerank import HistogramTrees, TreeDirectRanker",
+        "rng = np.random.default_rng(0)",
+        "X, y = rng.integers(0, 12, size=(20_000, 40)).astype(float), rng.integers(0, 5, 20_000)",
+        "for n_jobs in (1, 2, 3, 5, 8):",
+        "    part = HistogramTrees(10, num_leaves=8, n_jobs=n_jobs)",
+        "    ranker = TreeDirectRanker(part, random_state=0).fit(X, y, np.arange(20_000) // 20)",
+        "    print(repr(ranker.predict(X[:1000]).tolist()))",
+    ]
+    environment = os.environ | {"NUMBA_NUM_THREADS": "8", "OMP_NUM_THREADS": "8"}
+    done = subprocess.run(
+        [sys.executable, "-c", "\n".join(lines)], env=environment, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    scores = done.stdout.splitlines()
+    assert len(scores) == 5
+    assert len(set(scores)) == 1

@@ -308,7 +308,8 @@ def _bin_stored(values, positions, bins, binned):
 def _positions_of_stored(rows):
     """Return the position in ``rows`` of each row of their values; -1 if it is none of them.
 
-    None if they are read in their own order: if they are few of the rows, which are then copied.
+    None if rows are read, or copied, in the order of ``rows``: without an order, if they are few of
+    the rows of their values, or if some of these are there twice.
     """
     values, order = rows.values, rows.order
     if order is None or not isinstance(values, np.ndarray) or 2 * len(order) < len(values):

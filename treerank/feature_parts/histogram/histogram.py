@@ -69,9 +69,9 @@ def fill(
     """Write the histograms of the documents ``rows`` for some blocks.
 
     ``bins`` are the bins of all rows, ``zeros`` those of a row of zeros, or None to leave no
-    documents out. ``packed`` are the packed gradients of all rows, and ``rows`` are of uint32.
-    ``histograms``, of shape (n, 8 * STRIDE * n_integers), are the histograms of the blocks from
-    number ``first`` on.
+    documents out. ``packed`` are the packed gradients of all rows. ``rows``, of uint32, and
+    ``bins`` are read by address, so they must be contiguous. ``histograms``, of shape
+    (n, 8 * STRIDE * n_integers), are the histograms of the blocks from number ``first`` on.
     """
     n_integers, n_blocks = np.uint64(packed.shape[1]), np.uint64(len(blocks))
     if n_blocks == 0:

@@ -84,7 +84,11 @@ def add_leaves(
     steps = -np.divide(shrunk, h + rules.reg_lambda, out=np.zeros_like(g), where=heavy)
     bounds = leaves["lower"][:, None], leaves["upper"][:, None]
     values[is_leaf] = np.where(heavy, learning_rate * np.clip(steps, *bounds), 0.0)
-    in_parts(_add_leaves, len(scores), _spans(leaves), rows, values[is_leaf], scores)
+    # A leaf whose rows were sorted ahead, but that was not split, has two runs of ascending rows.
+    middle = np.where(leaves["middle"] < 0, leaves["end"], leaves["middle"])
+    runs = np.column_stack([leaves["begin"], middle, middle, leaves["end"]]).reshape(-1, 2)
+    of_runs = np.repeat(values[is_leaf], 2, axis=0)
+    in_parts(add_runs, len(scores), runs, rows, of_runs, scores)
     return values
 
 
@@ -100,17 +104,24 @@ def _sum_leaves(first, last, spans, rows, gradient, hessian, sums):
 
 
 @njit(error_model="numpy", nogil=True)
-def _add_leaves(first, last, spans, rows, values, scores):
-    """Add the values of leaves to the scores of their rows from ``first`` to ``last`` - 1.
+def add_runs(
+    first: int,
+    last: int,
+    runs: np.ndarray,
+    rows: np.ndarray,
+    values: np.ndarray,
+    scores: np.ndarray,
+) -> None:
+    """Add the values of runs of rows to the scores of those rows from ``first`` to ``last`` - 1.
 
     So a thread writes to neighboring scores only: two threads that write to one cache line wait for
-    each other. The rows of a leaf are ascending.
+    each other. ``runs`` has begin and end of each run in ``rows``, which are ascending in a run.
     """
-    for leaf in range(len(spans)):
-        begin = _first_row_from(first, rows, spans[leaf, 0], spans[leaf, 1])
-        end = _first_row_from(last, rows, begin, spans[leaf, 1])
+    for run in range(len(runs)):
+        begin = _first_row_from(first, rows, runs[run, 0], runs[run, 1])
+        end = _first_row_from(last, rows, begin, runs[run, 1])
         for k in range(scores.shape[1]):
-            value = values[leaf, k]
+            value = values[run, k]
             for i in range(np.uint64(begin), np.uint64(end)):
                 scores[rows[i], k] += value
 

@@ -32,20 +32,20 @@ _CLOSE, _TINY = 1 - 1e-13, 1e-290
 
 #: Unused bytes after a record: what two threads write is never in one cache line, for which they
 #: would wait.
-_APART = ("unused", np.uint8, (128,))
+_PADDING = ("unused", np.uint8, (128,))
 #: The best split of a leaf so far, with fields as in ``tree.NODE``. The gain is the gain of both
 #: sides, from which the gain of the unsplit leaf is not yet subtracted. Sums are over the documents
 #: that go left. ``goes_left`` is 1 for each bin that goes left.
 SPLIT = np.dtype(
     [(name, np.int64) for name in ("column", "bin", "missing_left")]
     + [(name, np.float64) for name in ("gain", "gradient", "hessian", "n_documents")]
-    + [("goes_left", np.uint8, (N_BINS,)), _APART]
+    + [("goes_left", np.uint8, (N_BINS,)), _PADDING]
 )
 
 
 #: Working memory of a search: the sums that ``packing.unpack`` writes, and its own memory. As parts
 #: of a record, these arrays have no count of references, which would take time in each feature.
-MEMORY = np.dtype([("sums", np.float64, (3, N_BINS)), ("running", np.int64, (2, N_BINS)), _APART])
+MEMORY = np.dtype([("sums", np.float64, (3, N_BINS)), ("running", np.int64, (2, N_BINS)), _PADDING])
 
 
 class TreeRules(NamedTuple):

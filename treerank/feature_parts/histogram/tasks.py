@@ -2,10 +2,10 @@
 
 Each task is open, taken or not there, and threads share the number of tasks that are not finished.
 A thread takes its own task, the one with its number, so that it finds in its cache what it left
-there in the step before. It takes others that nobody has taken for a while: a thread that comes
-late, or never, leaves more tasks to the other threads. The thread that finishes the last task of a
-step opens the next step. All threads wait for a thread that has taken a task: if it cannot finish
-the task, it must end the threads.
+there in the step before. Now and then it looks for others that nobody has taken: a thread that
+comes late, or never, leaves more tasks to the other threads. The thread that finishes the last task
+of a step opens the next step. All threads wait for a thread that has taken a task: if it cannot
+finish the task, it must set all counters to -1, which ends the threads.
 """
 
 from typing import Any
@@ -20,8 +20,8 @@ from treerank.numerics.compiling import register_jitable
 
 #: Numbers of 64 bits between two counters, so that each has a cache line of its own.
 _APART = 16
-#: Number of times that a thread looks for its own task before it looks for others, and how often it
-#: does both before it yields its core.
+#: Number of times that a thread looks for its own task before it looks once for each other; and the
+#: product of both is how often it looks before it yields its core.
 _OWN, _PATIENCE = 256, 400
 
 

@@ -87,12 +87,12 @@ class Growth(NamedTuple):
     #: Whether a feature of a block may split the node, or a node below it; the histograms of other
     #: blocks are not computed; of shape (n_nodes, n_blocks).
     is_open: np.ndarray
-    best: np.ndarray  # best splits of the two new leaves in each task; (n_tasks, 2)
+    best: np.ndarray  # best splits of the two new leaves in each task; (n_threads, 2)
     #: A histogram for each part of the rows; then, with several workers, one for each of ``pairs``.
     filled: np.ndarray
     pairs: np.ndarray  # new leaves with histograms that are not searched yet; of shape (n_pairs, 2)
     planned: np.ndarray  # leaves to split next, see ``speculation``
-    memory: np.ndarray  # of the search in each task, see ``splitter.MEMORY``
+    memory: np.ndarray  # of the search of each thread, see ``splitter.MEMORY``
     working: np.ndarray  # memory for rows that are being sorted
     step: np.ndarray  # the step that threads are in
     counters: np.ndarray  # of its tasks, see ``tasks``
