@@ -354,7 +354,7 @@ def _open_blocks(first, last, is_open):
 def _add_parts(first, last, n_parts, filled, into):
     """Write the sum over parts of ``filled[part, block]`` to ``into[block - first]``.
 
-    Blocks are ``first`` to ``last`` - 1. In closed ones, which nobody reads, the sums mean nothing.
+    Blocks are ``first`` to ``last`` - 1. Sums of closed blocks mean nothing and are not read.
     """
     for block in range(first, last):
         for i in range(into.shape[1]):

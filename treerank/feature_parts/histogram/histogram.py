@@ -87,7 +87,11 @@ def fill(
         for i in range(np.uint64(histograms.shape[1])):  # a slice takes longer to compile
             histograms[at, i] = 0
     words, length = n_integers * np.uint64(BATCH), np.uint64(BATCH)
-    numbers, places, squares = address(rows), address(bins) + _BYTES * begin, address(batch)
+    rows_begin, bins_begin, batch_begin = (
+        address(rows),
+        address(bins) + _BYTES * begin,
+        address(batch),
+    )
     row_bytes, last_row = np.uint64(bins.strides[0]), np.uint64(len(rows) - 1)
     for start in range(np.uint64(0), np.uint64(len(rows)), length):
         n = np.uint64(len(rows)) - start
@@ -100,7 +104,7 @@ def fill(
             _prefetch(_address_of_row(packed, later))  # type: ignore[call-arg]
             for k in range(np.uint64(0), n_words + _SQUARE - _ONE, _SQUARE):
                 word = k if k < n_words else n_words - _ONE
-                _prefetch(places + later * row_bytes + _BYTES * word)
+                _prefetch(bins_begin + later * row_bytes + _BYTES * word)
             if zeros is not None:
                 first_sum += packed[row, 0]
                 last_sum += packed[row, -1]
@@ -110,11 +114,11 @@ def fill(
                 for k in range(n_words):
                     batch[words + k * length + i] = np.int64(bins[row, begin + k])
         for i in range(n_squares):
-            eight = numbers + _ROW_BYTES * (start + _SQUARE * i)
+            eight = rows_begin + _ROW_BYTES * (start + _SQUARE * i)
             for k in range(np.uint64(0), n_words, _SQUARE):  # the last squares overlap
                 word = k if k + _SQUARE <= n_words else n_words - _SQUARE
-                into = squares + _BYTES * (words + word * length + _SQUARE * i)
-                _transpose(eight, places + _BYTES * word, row_bytes, into)  # type: ignore[call-arg]
+                into = batch_begin + _BYTES * (words + word * length + _SQUARE * i)
+                _transpose(eight, bins_begin + _BYTES * word, row_bytes, into)  # type: ignore[call-arg]
         for k in range(n_blocks):
             at = np.uint64(blocks[k] - first)
             bins_at = words + (np.uint64(blocks[k]) - begin) * length
