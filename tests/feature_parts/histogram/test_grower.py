@@ -352,11 +352,22 @@ def test_a_histogram_is_the_naive_one(precision, leaves_out):
     assert (found[1] == -1).all()
 
 
-@pytest.mark.parametrize("open_blocks", [range(9), [2, 3, 9, 10], range(17), [*range(1, 12), 16]])
+@pytest.mark.parametrize("leaves_out", [True, False])
+@pytest.mark.parametrize(
+    "open_blocks", [range(9), [2, 3, 9, 10], range(17), [*range(1, 12), 16], [3], [15, 16]]
+)
 @pytest.mark.parametrize("precision", ["float32", "int16"])
-def test_histograms_of_many_blocks_are_the_naive_ones(precision, open_blocks):
-    """Eight blocks or more are copied in squares, of which the last one may overlap another."""
+def test_histograms_of_many_blocks_are_the_naive_ones(precision, open_blocks, leaves_out):
+    """Eight blocks or more are copied in squares, of which the last one may overlap another.
+
+    Around fewer blocks, others are copied, too.
+    """
     codes = RNG.integers(0, 256, size=(3000, 17 * WIDTH)).astype(np.uint8)
+    zeros = RNG.integers(0, 256, size=17 * WIDTH).astype(np.uint8)
+    for block in (3, 9, 16):
+        at = slice(block * WIDTH, (block + 1) * WIDTH)
+        codes[RNG.random(3000) < 0.4, at] = zeros[at]
+    zeros = zeros.view(np.uint64) if leaves_out else None
     packed, layout = pack_rows(RNG.normal(size=3000), RNG.uniform(size=3000), precision)
     for n in (0, 1, 7, 8, 1017, 2999):
         rows = np.sort(RNG.permutation(3000)[:n]).astype(np.uint32)
@@ -364,7 +375,7 @@ def test_histograms_of_many_blocks_are_the_naive_ones(precision, open_blocks):
         for column in range(17 * WIDTH):
             np.add.at(naive[column], codes[rows, column], packed[rows])
         found = np.zeros((17, naive[:WIDTH].size), dtype=np.int64)
-        fill(0, np.array(open_blocks), codes.view(np.uint64), None, packed, rows, found)
+        fill(0, np.array(open_blocks), codes.view(np.uint64), zeros, packed, rows, found)
         is_open = np.isin(np.arange(17), open_blocks)
         expected = naive.reshape(17, -1) * is_open[:, None]
         np.testing.assert_array_equal(found, expected)

@@ -19,6 +19,7 @@ from numba.extending import intrinsic
 
 from treerank.feature_parts.histogram.binning import WIDTH
 from treerank.numerics.compiling import register_jitable
+from treerank.numerics.vectors import copies
 
 #: Bins of a feature, including the bin of missing values.
 N_BINS = 256
@@ -28,10 +29,12 @@ STRIDE = 264
 #: Documents copied at a time. Not a power of two: else all blocks would compete for the same few
 #: cache lines.
 BATCH = 1016
-#: Bytes of a block.
-_BYTES = np.uint64(8)
+#: Bytes of a block, and of the number of a row.
+_BYTES, _ROW_BYTES = np.uint64(8), np.uint64(4)
 _BYTE = np.uint64(255)
 _ONE, _TWO = np.uint64(1), np.uint64(2)
+#: Documents, and blocks, of a square: it is transposed in registers of 512 bits.
+_EIGHT = np.uint64(8)
 #: One in so many documents of a batch must have only zeros, so that it pays to leave them out.
 _SPARSE = np.uint64(4)
 #: Every so many documents one is looked at, to count those.
@@ -40,9 +43,10 @@ _EVERY = np.uint64(16)
 _LOOKED_AT = 2048
 #: Rows between the row that is copied and the row that is prefetched.
 _PREFETCH_DISTANCE = np.uint64(64)
-#: Words of a square, a cache line of words from each of as many rows, which is transposed in
-#: registers of 512 bits; and bytes of the number of a row.
-_SQUARE, _ROW_BYTES = np.uint64(8), np.uint64(4)
+#: Row ``m`` begins with the numbers of the bits that are set in ``m``, of eight.
+_SET_BITS = np.array(
+    [sorted(range(8), key=lambda bit: not m >> bit & 1) for m in range(256)], dtype=np.uint8
+)
 
 
 def shared_zeros(binned: np.ndarray, zeros: np.ndarray) -> np.ndarray | None:
@@ -78,56 +82,30 @@ def fill(
         return
     # Blocks between these are copied although they may be left out: most often there are none.
     begin, n_words = np.uint64(blocks[0]), np.uint64(blocks[-1] + 1 - blocks[0])
-    # The packed gradients of each document; then, block by block, the bins of each document.
-    batch = np.empty((n_integers + n_words) * np.uint64(BATCH), dtype=np.int64)
-    if zeros is not None:
-        chosen = np.empty(BATCH, dtype=np.uint16)
+    if n_words < _EIGHT <= np.uint64(bins.shape[1]):  # a square is copied faster than a few blocks
+        begin, n_words = min(begin, np.uint64(bins.shape[1]) - _EIGHT), _EIGHT
+    # The packed gradients of each document; then, block by block, the bins of each document; then
+    # the numbers of the chosen documents. The size is of int64, as that of other arrays: each type
+    # compiles anew.
+    batch = np.empty(np.int64(n_integers + n_words + _ONE) * BATCH, dtype=np.int64)
     for k in range(n_blocks):
         at = np.uint64(blocks[k] - first)
         for i in range(np.uint64(histograms.shape[1])):  # a slice takes longer to compile
             histograms[at, i] = 0
-    words, length = n_integers * np.uint64(BATCH), np.uint64(BATCH)
-    rows_begin, bins_begin, batch_begin = (
-        address(rows),
-        address(bins) + _BYTES * begin,
-        address(batch),
-    )
-    row_bytes, last_row = np.uint64(bins.strides[0]), np.uint64(len(rows) - 1)
-    for start in range(np.uint64(0), np.uint64(len(rows)), length):
-        n = np.uint64(len(rows)) - start
-        n = n if n < length else length
-        n_squares = n // _SQUARE if n_words >= _SQUARE else np.uint64(0)
-        first_sum, last_sum = np.int64(0), np.int64(0)
-        for i in range(n):
-            row, later = np.uint64(rows[start + i]), start + i + _PREFETCH_DISTANCE
-            later = np.uint64(rows[later if later < last_row else last_row])
-            _prefetch(_address_of_row(packed, later))  # type: ignore[call-arg]
-            for k in range(np.uint64(0), n_words + _SQUARE - _ONE, _SQUARE):
-                word = k if k < n_words else n_words - _ONE
-                _prefetch(bins_begin + later * row_bytes + _BYTES * word)
-            if zeros is not None:
-                first_sum += packed[row, 0]
-                last_sum += packed[row, -1]
-            for k in range(n_integers):
-                batch[i * n_integers + k] = packed[row, k]
-            if i >= _SQUARE * n_squares:
-                for k in range(n_words):
-                    batch[words + k * length + i] = np.int64(bins[row, begin + k])
-        for i in range(n_squares):
-            eight = rows_begin + _ROW_BYTES * (start + _SQUARE * i)
-            for k in range(np.uint64(0), n_words, _SQUARE):  # the last squares overlap
-                word = k if k + _SQUARE <= n_words else n_words - _SQUARE
-                into = batch_begin + _BYTES * (words + word * length + _SQUARE * i)
-                _transpose(eight, bins_begin + _BYTES * word, row_bytes, into)  # type: ignore[call-arg]
+    words, length, n_rows = n_integers * np.uint64(BATCH), np.uint64(BATCH), np.uint64(len(rows))
+    for start in range(np.uint64(0), n_rows, length):
+        n = min(n_rows - start, length)
+        _copy_bins(bins, begin, n_words, packed, rows, start, n, batch, words)
+        sums = _copy_packed(packed, rows, start, n, batch)
         for k in range(n_blocks):
             at = np.uint64(blocks[k] - first)
             bins_at = words + (np.uint64(blocks[k]) - begin) * length
             if zeros is not None:
                 zero = np.uint64(zeros[blocks[k]])
-                n_chosen = _choose(batch, bins_at, n, zero, chosen)
-                if n_chosen < n:
-                    sums = first_sum, last_sum
-                    _add_chosen(batch, bins_at, zero, sums, chosen, n_chosen, histograms, at)
+                if _pays(batch, bins_at, n, zero):
+                    chosen_at = words + n_words * length
+                    n_chosen = _choose(batch, bins_at, n, zero, chosen_at)
+                    _add_chosen(batch, bins_at, zero, sums, chosen_at, n_chosen, histograms, at)
                     continue
             _add(batch, bins_at, n, histograms, at)
 
@@ -137,19 +115,79 @@ def fill(
 
 
 @register_jitable(error_model="numpy")
-def _choose(batch, bins_at, n, zeros, chosen):
-    """Write the numbers of the documents whose bins differ from ``zeros``; return how many.
+def _copy_bins(bins, begin, n_words, packed, rows, start, n, batch, into):
+    """Copy the bins of the ``n`` rows from number ``start`` on to ``batch``, block by block.
 
-    The bins of the ``n`` documents are in ``batch`` from index ``bins_at`` on. Where few of them
-    have ``zeros``, none is left out, and nothing is written.
+    They are those of the ``n_words`` blocks from number ``begin`` on, and are copied from index
+    ``into`` of ``batch`` on. Three lines of bins of later rows are prefetched, since most often a
+    row has no more, and the packed gradients of the rows, which are copied next.
     """
-    n_zeros, n_chosen = np.uint64(0), np.uint64(0)
+    n_rows, row_bytes, last = np.uint64(len(rows)), np.uint64(bins.strides[0]), _BYTES * n_words
+    bins_begin, last = address(bins) + _BYTES * begin, last - _ONE
+    packed_begin, packed_bytes = address(packed), np.uint64(packed.strides[0])
+    for i in range(np.uint64(0), n, _EIGHT):
+        eight = address(rows) + _ROW_BYTES * (start + i)
+        if start + i + _EIGHT <= n_rows:
+            ahead = min(_PREFETCH_DISTANCE, n_rows - _EIGHT - start - i)
+            _prefetch_eight(  # type: ignore[call-arg]
+                eight + _ROW_BYTES * ahead, bins_begin, row_bytes, last, packed_begin, packed_bytes
+            )
+        if n_words >= _EIGHT and i + _EIGHT <= n:
+            for k in range(np.uint64(0), n_words, _EIGHT):  # the last squares overlap
+                word = min(k, n_words - _EIGHT)
+                square = address(batch) + _BYTES * (into + word * np.uint64(BATCH) + i)
+                _transpose(eight, bins_begin + _BYTES * word, row_bytes, square)  # type: ignore[call-arg]
+        else:
+            for j in range(i, min(i + _EIGHT, n)):
+                row = np.uint64(rows[start + j])
+                for k in range(n_words):
+                    batch[into + k * np.uint64(BATCH) + j] = np.int64(bins[row, begin + k])
+
+
+@register_jitable(error_model="numpy")
+def _copy_packed(packed, rows, start, n, batch):
+    """Copy the packed gradients of the ``n`` rows from number ``start`` on; return their sums."""
+    first_sum, last_sum = np.int64(0), np.int64(0)
+    if packed.shape[1] == 1:
+        for i in range(n):
+            batch[i] = packed[rows[start + i], 0]
+            first_sum += batch[i]
+        return first_sum, first_sum
+    for i in range(n):
+        row = np.uint64(rows[start + i])
+        first, last = packed[row, 0], packed[row, 1]
+        batch[_TWO * i], batch[_TWO * i + _ONE] = first, last
+        first_sum += first
+        last_sum += last
+    return first_sum, last_sum
+
+
+@register_jitable(error_model="numpy")
+def _pays(batch, bins_at, n, zeros):
+    """Return whether so many documents have ``zeros`` that it pays to leave them out.
+
+    The bins of the ``n`` documents are in ``batch`` from index ``bins_at`` on.
+    """
+    n_zeros = np.uint64(0)
     for i in range(np.uint64(0), n, _EVERY):
         n_zeros += np.uint64(np.uint64(batch[bins_at + i]) == zeros)
-    if _SPARSE * _EVERY * n_zeros < n:
-        return n
-    for i in range(n):  # no branch, as it could not be predicted
-        chosen[n_chosen] = i
+    return _SPARSE * _EVERY * n_zeros >= n
+
+
+@register_jitable(error_model="numpy")
+def _choose(batch, bins_at, n, zeros, chosen_at):
+    """Write the numbers of the documents whose bins differ from ``zeros``; return how many.
+
+    The bins of the ``n`` documents are in ``batch`` from index ``bins_at`` on, and the numbers are
+    written to it from index ``chosen_at`` on.
+    """
+    n_chosen, n_eights = np.uint64(0), n - n % _EIGHT
+    begin, set_bits = address(batch), address(_SET_BITS)
+    for i in range(np.uint64(0), n_eights, _EIGHT):  # no branch, as it could not be predicted
+        of_eight, into = begin + _BYTES * (bins_at + i), begin + _BYTES * (chosen_at + n_chosen)
+        n_chosen += _choose_of_eight(of_eight, zeros, i, set_bits, into)  # type: ignore[call-arg]
+    for i in range(n_eights, n):
+        batch[chosen_at + n_chosen] = i
         n_chosen += np.uint64(np.uint64(batch[bins_at + i]) != zeros)
     return n_chosen
 
@@ -186,21 +224,22 @@ def _add_two(begin, bins, first, last):
 
 
 @register_jitable(error_model="numpy")
-def _add_chosen(batch, bins_at, zeros, sums, chosen, n_chosen, histograms, at):
-    """Add a batch as ``_add`` does, where all documents but the ``chosen`` ones have ``zeros``.
+def _add_chosen(batch, bins_at, zeros, sums, chosen_at, n_chosen, histograms, at):
+    """Add a batch as ``_add`` does, where all documents but the chosen ones have ``zeros``.
 
-    ``sums`` are the sums of the packed gradients of the whole batch.
+    The numbers of the ``n_chosen`` documents are in ``batch`` from index ``chosen_at`` on. ``sums``
+    are the sums of the packed gradients of the whole batch.
     """
     begin, is_packed = _address_of_row(histograms, at), histograms.shape[1] == WIDTH * STRIDE
     first_of_zeros, last_of_zeros = sums
     if is_packed:
         for t in range(n_chosen):
-            row = np.uint64(chosen[t])
+            row = np.uint64(batch[chosen_at + t])
             first_of_zeros -= batch[row]
             _add_one(begin, np.uint64(batch[bins_at + row]), batch[row])
     else:
         for t in range(n_chosen):
-            row = np.uint64(chosen[t])
+            row = np.uint64(batch[chosen_at + t])
             first, last = batch[_TWO * row], batch[_TWO * row + _ONE]
             first_of_zeros -= first
             last_of_zeros -= last
@@ -269,19 +308,62 @@ def _transpose(typing_context, rows, begin, row_bytes, into):
 
 
 @intrinsic
-def _prefetch(typing_context, address):
-    """Prefetch the memory at an address, which is read soon."""
+def _choose_of_eight(typing_context, begin, zeros, number, set_bits, into):
+    """Write the numbers of the documents, of eight, whose bins differ from ``zeros``.
+
+    Returns how many they are; what is written after them means nothing. The bins begin at the
+    address ``begin``, and the numbers at ``into``. ``number`` is that of the first document, and
+    ``set_bits`` the address of ``_SET_BITS``.
+    """
 
     def generate(context, builder, signature, arguments):
-        pointer, number = ir.IntType(8).as_pointer(), ir.IntType(32)
+        begin, zeros, number, set_bits, into = arguments
+        byte, word = ir.IntType(8), ir.IntType(64)
+
+        def place(address, kind):
+            return builder.inttoptr(address, ir.VectorType(kind, 8).as_pointer())
+
+        bins = builder.load(place(begin, word), align=8)
+        differ = builder.icmp_unsigned("!=", bins, copies(builder, zeros, 8))
+        differ = builder.zext(builder.bitcast(differ, byte), word)
+        row = builder.add(set_bits, builder.mul(differ, word(8)))
+        numbers = builder.zext(builder.load(place(row, byte), align=8), ir.VectorType(word, 8))
+        numbers = builder.add(numbers, copies(builder, number, 8))
+        builder.store(numbers, place(into, word), align=8)
+        return builder.ctpop(differ)
+
+    return types.uint64(*[types.uint64] * 5), generate
+
+
+@intrinsic
+def _prefetch_eight(typing_context, rows, bins, row_bytes, last, packed, packed_bytes):
+    """Prefetch the bins and the packed gradients of eight rows, which are read soon.
+
+    ``rows`` is the address of their numbers. The bins of row ``i`` begin at the address ``bins + i
+    * row_bytes``, and byte ``last`` is the last one of them; its packed gradients are at ``packed +
+    i * packed_bytes``.
+    """
+
+    def generate(context, builder, signature, arguments):
+        rows, bins, row_bytes, last, packed, packed_bytes = arguments
+        pointer, number, word = ir.IntType(8).as_pointer(), ir.IntType(32), ir.IntType(64)
         kind = ir.FunctionType(ir.VoidType(), [pointer, number, number, number])
         fetch = builder.module.declare_intrinsic("llvm.prefetch", [pointer], kind)
         # For reading, into the L2 cache: requests for the L1 cache are dropped if there are many.
         options = number(0), number(2), number(1)
-        builder.call(fetch, [builder.inttoptr(arguments[0], pointer), *options])
+        line = word(64)
+        second = builder.select(builder.icmp_unsigned("<", last, line), last, line)
+        for i in range(8):
+            place = builder.inttoptr(builder.add(rows, word(4 * i)), number.as_pointer())
+            row = builder.zext(builder.load(place, align=4), word)
+            begin = builder.add(bins, builder.mul(row, row_bytes))
+            of_packed = builder.add(packed, builder.mul(row, packed_bytes))
+            lines = begin, builder.add(begin, second), builder.add(begin, last), of_packed
+            for address in lines:
+                builder.call(fetch, [builder.inttoptr(address, pointer), *options])
         return context.get_dummy_value()
 
-    return types.void(types.uint64), generate
+    return types.void(*[types.uint64] * 6), generate
 
 
 @intrinsic
