@@ -26,11 +26,11 @@ fill, partition = map(njit(error_model="numpy"), (histogram.fill, partition))
 
 
 @njit(error_model="numpy")
-def update(batch, histograms):
-    """Add a batch of documents to the histogram of one block many times."""
-    bins_at = np.uint64(len(batch) - 1)
+def update(batch, n, histograms):
+    """Add a batch of ``n`` documents to the histogram of one block many times."""
+    n, bins_at = np.uint64(n), np.uint64(len(batch) - n)
     for _ in range(CALLS):
-        histogram._add(batch, bins_at, batch.shape[1], histograms, np.uint64(0))
+        histogram._add(batch, bins_at, n, histograms, np.uint64(0))
 
 
 def measure_ceilings():
@@ -38,9 +38,9 @@ def measure_ceilings():
     rng = np.random.default_rng(0)
     bins = rng.integers(2**63, size=histogram.BATCH)
     packed = rng.integers(2**20, size=(2, len(bins)))
-    batches = {n: np.vstack([packed[:n], bins]) for n in (1, 2)}
+    batches = {n: np.append(packed[:n].T, bins) for n in (1, 2)}
     sums = {n: np.zeros((1, n * histogram.WIDTH * histogram.STRIDE), int) for n in (1, 2)}
-    loops = {n: lambda n=n: update(batches[n], sums[n]) for n in (1, 2)}
+    loops = {n: lambda n=n: update(batches[n], len(bins), sums[n]) for n in (1, 2)}
     times = timing.time_turns(loops, 9).values()
     return [np.median(each[:, 0]) / 1e3 / (CALLS * 8 * len(bins)) for each in times]
 

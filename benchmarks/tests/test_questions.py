@@ -10,7 +10,7 @@ import pytest
 from random_logs import random_log
 
 from benchmarks import __main__ as command
-from benchmarks import clicks, drawing, measurements, page, processes
+from benchmarks import clicks, drawing, measurements, page, phases, processes
 from benchmarks.questions import QUESTIONS, best, fit_time, module_of, values_by
 from benchmarks.questions.hybrid import ALL_COLUMNS, BLEND, DRAWS
 from treerank import TreeDirectRanker
@@ -238,3 +238,12 @@ def test_a_script_of_the_papers_can_be_imported(path, monkeypatch):
             raise
         pytest.skip(str(error))
     assert Path(module.__file__) == path
+
+
+def test_phases_of_a_fit_are_timed():
+    found = phases.measured(60, 3)
+    parts = ("binning", "packing", "filling histograms", "partitioning")
+    assert 0 < sum(found[name] for name in parts) < found["seconds"]
+    assert all(found[name] > 0 for name in parts)
+    assert 0.05 < found["nanoseconds an update"] < 50
+    assert found["million updates a tree"] > 60 * 100 * 136 / 1e6  # the root has all documents
