@@ -122,8 +122,8 @@ def _copy_bins(bins, begin, n_words, packed, rows, start, n, batch, into):
     ``into`` of ``batch`` on. Three lines of bins of later rows are prefetched, since most often a
     row has no more, and the packed gradients of the rows, which are copied next.
     """
-    n_rows, row_bytes, last = np.uint64(len(rows)), np.uint64(bins.strides[0]), _BYTES * n_words
-    bins_begin, last = address(bins) + _BYTES * begin, last - _ONE
+    n_rows, row_bytes = np.uint64(len(rows)), np.uint64(bins.strides[0])
+    bins_begin, last = address(bins) + _BYTES * begin, _BYTES * n_words - _ONE
     packed_begin, packed_bytes = address(packed), np.uint64(packed.strides[0])
     for i in range(np.uint64(0), n, _EIGHT):
         eight = address(rows) + _ROW_BYTES * (start + i)
