@@ -321,7 +321,10 @@ def _work(thread, shared, settings, extras):
                     number = _next_leaf(step, planned, nodes, splits, rules.level_by_level)
                 ends = number < 0
                 if not ends:
-                    _split(number, step, nodes, splits[number], rows, binned_by_column, working)
+                    leaf, split = nodes[number], splits[number]
+                    if leaf.middle < 0:
+                        _sort_rows(leaf, split, rows, binned_by_column, working)
+                    _split(leaf, split, step, nodes)
                     if extras is not None:
                         _bound(number, nodes, rules, columns)
                     _pass_on(number, nodes, groups, paths, is_open)
@@ -329,7 +332,10 @@ def _work(thread, shared, settings, extras):
                 step.kind, is_root = _FILL, False
                 if _may_split_either(step, nodes, rules):
                     sizes = n_blocks, packed.shape[1], len(histograms)
-                    n_tasks = _first_tasks(step, nodes, splits, best, sizes)
+                    n_tasks = _first_tasks(step, nodes, best, sizes)
+                    if step.n_tasks > 1 and step.adds_up == 0:  # rows of a leaf may be sorted
+                        step.ahead = _best_leaf(step.n_nodes, nodes, splits, True)
+                    n_tasks += step.kind == _FILL and step.ahead >= 0
         if ends:
             step.kind = _END
             if extras is not None:
@@ -384,10 +390,8 @@ def _may_split_either(step, nodes, settings):
 
 
 @register_jitable(error_model="numpy")
-def _first_tasks(step, nodes, splits, best, sizes):
+def _first_tasks(step, nodes, best, sizes):
     """Prepare the search of two new leaves; return the number of tasks of its first step.
-
-    If threads share the search, another leaf is chosen, whose rows are sorted meanwhile.
 
     In a leaf of many rows, each thread first computes the histogram of a part of the rows. So each
     row is read once, by one thread. The histograms of parts need no more memory than those of all
@@ -403,10 +407,8 @@ def _first_tasks(step, nodes, splits, best, sizes):
     step.n_tasks = n_sharing if is_shared else 1
     step.n_parts = _n_parts(n_rows, n_integers, step.n_threads, n_blocks, n_leaves)
     step.ahead = -1
-    if step.n_tasks > 1 and step.adds_up == 0:
-        step.ahead = _best_leaf(step.n_nodes, nodes, splits, True)
     if step.n_parts == 0:
-        return step.n_tasks + (step.ahead >= 0)
+        return step.n_tasks
     step.kind = _PARTS
     return step.n_parts
 
@@ -490,17 +492,13 @@ def _sort_rows(leaf, split, rows, binned_by_column, working):
 
 
 @register_jitable(error_model="numpy")
-def _split(number, step, nodes, split, rows, binned_by_column, working):
-    """Split leaf ``number`` of ``nodes`` by ``split``: sort its ``rows`` by side, add two leaves.
+def _split(parent, split, step, nodes):
+    """Split ``parent``, whose rows are sorted by side, by ``split``: add two leaves to ``nodes``.
 
-    ``working`` is memory for rows. ``step`` gets the numbers of the new leaves, the one with fewer
-    documents first.
+    ``step`` gets the numbers of the new leaves, the one with fewer documents first.
     """
-    first = step.n_nodes
-    parent, left, right = nodes[number], nodes[first], nodes[first + 1]
-    if parent.middle < 0:
-        _sort_rows(parent, split, rows, binned_by_column, working)
-    middle = parent.middle
+    first, middle = step.n_nodes, parent.middle
+    left, right = nodes[first], nodes[first + 1]
     parent.column, parent.bin, parent.missing_left = split.column, split.bin, split.missing_left
     parent.first, parent.gain = first, split.gain
     left.begin, left.end, right.begin, right.end = parent.begin, middle, middle, parent.end

@@ -83,18 +83,19 @@ def fill(
     # Blocks between these are copied although they may be left out: most often there are none.
     begin, n_words = np.uint64(blocks[0]), np.uint64(blocks[-1] + 1 - blocks[0])
     if n_words < _EIGHT <= np.uint64(bins.shape[1]):  # a square is copied faster than a few blocks
-        begin, n_words = min(begin, np.uint64(bins.shape[1]) - _EIGHT), _EIGHT
+        last = np.uint64(bins.shape[1]) - _EIGHT
+        begin, n_words = begin if begin < last else last, _EIGHT
     # The packed gradients of each document; then, block by block, the bins of each document; then
     # the numbers of the chosen documents. The size is of int64, as that of other arrays: each type
     # compiles anew.
-    batch = np.empty(np.int64(n_integers + n_words + _ONE) * BATCH, dtype=np.int64)
+    batch = np.empty(np.int64(n_integers + n_words + _ONE) * BATCH, np.int64)
     for k in range(n_blocks):
         at = np.uint64(blocks[k] - first)
         for i in range(np.uint64(histograms.shape[1])):  # a slice takes longer to compile
             histograms[at, i] = 0
     words, length, n_rows = n_integers * np.uint64(BATCH), np.uint64(BATCH), np.uint64(len(rows))
     for start in range(np.uint64(0), n_rows, length):
-        n = min(n_rows - start, length)
+        n = n_rows - start if n_rows - start < length else length
         _copy_bins(bins, begin, n_words, packed, rows, start, n, batch, words)
         sums = _copy_packed(packed, rows, start, n, batch)
         for k in range(n_blocks):
@@ -123,22 +124,24 @@ def _copy_bins(bins, begin, n_words, packed, rows, start, n, batch, into):
     row has no more, and the packed gradients of the rows, which are copied next.
     """
     n_rows, row_bytes = np.uint64(len(rows)), np.uint64(bins.strides[0])
-    bins_begin, last = address(bins) + _BYTES * begin, _BYTES * n_words - _ONE
-    packed_begin, packed_bytes = address(packed), np.uint64(packed.strides[0])
+    bins_begin, last = np.uint64(bins.ctypes.data) + _BYTES * begin, _BYTES * n_words - _ONE
+    packed_begin, packed_bytes = np.uint64(packed.ctypes.data), np.uint64(packed.strides[0])
+    rows_begin, to = np.uint64(rows.ctypes.data), np.uint64(batch.ctypes.data) + _BYTES * into
     for i in range(np.uint64(0), n, _EIGHT):
-        eight = address(rows) + _ROW_BYTES * (start + i)
-        if start + i + _EIGHT <= n_rows:
-            ahead = min(_PREFETCH_DISTANCE, n_rows - _EIGHT - start - i)
+        eight, n_later = rows_begin + _ROW_BYTES * (start + i), n_rows - start - i
+        if n_later >= _EIGHT:
+            n_later -= _EIGHT
+            ahead = n_later if n_later < _PREFETCH_DISTANCE else _PREFETCH_DISTANCE
             _prefetch_eight(  # type: ignore[call-arg]
                 eight + _ROW_BYTES * ahead, bins_begin, row_bytes, last, packed_begin, packed_bytes
             )
         if n_words >= _EIGHT and i + _EIGHT <= n:
             for k in range(np.uint64(0), n_words, _EIGHT):  # the last squares overlap
-                word = min(k, n_words - _EIGHT)
-                square = address(batch) + _BYTES * (into + word * np.uint64(BATCH) + i)
+                word = k if k + _EIGHT < n_words else n_words - _EIGHT
+                square = to + _BYTES * (word * np.uint64(BATCH) + i)
                 _transpose(eight, bins_begin + _BYTES * word, row_bytes, square)  # type: ignore[call-arg]
         else:
-            for j in range(i, min(i + _EIGHT, n)):
+            for j in range(i, n if n < i + _EIGHT else i + _EIGHT):
                 row = np.uint64(rows[start + j])
                 for k in range(n_words):
                     batch[into + k * np.uint64(BATCH) + j] = np.int64(bins[row, begin + k])
@@ -182,7 +185,7 @@ def _choose(batch, bins_at, n, zeros, chosen_at):
     written to it from index ``chosen_at`` on.
     """
     n_chosen, n_eights = np.uint64(0), n - n % _EIGHT
-    begin, set_bits = address(batch), address(_SET_BITS)
+    begin, set_bits = np.uint64(batch.ctypes.data), np.uint64(_SET_BITS.ctypes.data)
     for i in range(np.uint64(0), n_eights, _EIGHT):  # no branch, as it could not be predicted
         of_eight, into = begin + _BYTES * (bins_at + i), begin + _BYTES * (chosen_at + n_chosen)
         n_chosen += _choose_of_eight(of_eight, zeros, i, set_bits, into)  # type: ignore[call-arg]
@@ -199,7 +202,7 @@ def _add(batch, bins_at, n, histograms, at):
     The bins of the ``n`` documents in the block are in ``batch`` from index ``bins_at`` on, and
     their packed gradients are at its beginning.
     """
-    begin = _address_of_row(histograms, at)
+    begin = np.uint64(histograms.ctypes.data) + at * np.uint64(histograms.strides[0])
     if histograms.shape[1] == WIDTH * STRIDE:
         for i in range(n):
             _add_one(begin, np.uint64(batch[bins_at + i]), batch[i])
@@ -230,7 +233,8 @@ def _add_chosen(batch, bins_at, zeros, sums, chosen_at, n_chosen, histograms, at
     The numbers of the ``n_chosen`` documents are in ``batch`` from index ``chosen_at`` on. ``sums``
     are the sums of the packed gradients of the whole batch.
     """
-    begin, is_packed = _address_of_row(histograms, at), histograms.shape[1] == WIDTH * STRIDE
+    begin = np.uint64(histograms.ctypes.data) + at * np.uint64(histograms.strides[0])
+    is_packed = histograms.shape[1] == WIDTH * STRIDE
     first_of_zeros, last_of_zeros = sums
     if is_packed:
         for t in range(n_chosen):
@@ -250,18 +254,6 @@ def _add_chosen(batch, bins_at, zeros, sums, chosen_at, n_chosen, histograms, at
         histograms[at, index] += first_of_zeros
         if not is_packed:
             histograms[at, index + 1] += last_of_zeros
-
-
-@register_jitable
-def address(array: np.ndarray) -> np.uint64:
-    """Return the address of an array."""
-    return np.uint64(array.ctypes.data)
-
-
-@register_jitable
-def _address_of_row(array, row):
-    """Return the memory address of row ``row`` of a two-dimensional array."""
-    return address(array) + row * np.uint64(array.strides[0])
 
 
 @register_jitable(error_model="numpy")

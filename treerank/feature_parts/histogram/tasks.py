@@ -15,7 +15,6 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from treerank.feature_parts.histogram.histogram import address
 from treerank.numerics.compiling import register_jitable
 
 #: Numbers of 64 bits between two counters, so that each has a cache line of its own.
@@ -41,7 +40,7 @@ def new_counters(n_most: int, n: int = 1) -> np.ndarray:
 @register_jitable
 def take_task(counters: np.ndarray, thread: int) -> int:
     """Return the number of a task, from 1; 0 if there is none now, -1 if the work is done."""
-    begin, n, own = address(counters), len(counters), np.int64(thread) + 1
+    begin, n, own = np.uint64(counters.ctypes.data), len(counters), np.int64(thread) + 1
     for look in range(_PATIENCE * _OWN):
         other = look % (n + _OWN)
         task = other if 0 < other < n and look > _OWN else own
@@ -56,7 +55,7 @@ def take_task(counters: np.ndarray, thread: int) -> int:
 @register_jitable
 def finish_task(counters: np.ndarray) -> bool:
     """Count a task as finished; return whether it was the last one of the step."""
-    begin = address(counters)
+    begin = np.uint64(counters.ctypes.data)
     while True:
         n: int = _read(begin, 0)  # type: ignore[call-arg]
         if n <= 0 or _replace(begin, 0, n, n - 1) == n:
@@ -66,7 +65,7 @@ def finish_task(counters: np.ndarray) -> bool:
 @register_jitable
 def open_tasks(counters: np.ndarray, n: int) -> None:
     """Open a step of ``n`` tasks after a finished step; -1 ends the threads."""
-    begin, last = address(counters), n if n > 0 else len(counters) - 1
+    begin, last = np.uint64(counters.ctypes.data), n if n > 0 else len(counters) - 1
     _replace(begin, 0, 0, n)  # type: ignore[call-arg]
     for task in range(last, 0, -1):  # a thread that takes a task may finish it at once
         _replace(begin, task, 0, 1 if n > 0 else -1)

@@ -73,60 +73,6 @@ class RankRule(NamedTuple):
 
 
 @register_jitable(inline="always")
-def _sort_by_bin(order, keys, a, n, bins, free):
-    """Fill ``order`` with the documents sorted by bin, the highest keys first; stable within a bin.
-
-    The query has ``n`` documents from slot ``a`` on, both unsigned, so that no slot is checked for
-    being counted from the end. Bins have equal width. If the keys are all equal, or range too far,
-    documents keep their own order. ``bins`` and ``free`` are working memory.
-    """
-    n_bins = np.uint64(BINS) * n
-    bottom, top = extent(keys, a, a + n)
-    has_bins = SMALLEST_SPREAD < top - bottom < np.inf
-    last_bin = np.uint32(np.int64(n_bins) - 1)
-    scale = last_bin / (top - bottom if has_bins else 1.0)
-    for t in range(n):
-        from_top = (top - keys[a + t]) * scale if has_bins else 0.0
-        bin_of_key = np.uint32(np.int32(from_top))
-        bins[t] = bin_of_key if bin_of_key < last_bin else last_bin
-    for b in range(n_bins):
-        free[b] = 0
-    for t in range(n):
-        free[bins[t]] += np.uint32(1)
-    slot = np.uint32(0)
-    for b in range(n_bins):  # counts become slots
-        count = free[b]
-        free[b] = slot
-        slot += count
-    for t in range(n):
-        slot = free[bins[t]]
-        order[a + np.uint64(slot)] = t
-        free[bins[t]] = slot + np.uint32(1)
-
-
-@register_jitable(inline="always")
-def _insert(order, keys, a, n, falling):
-    """Sort ``order`` by falling key by insertion, and fill ``falling`` with the sorted keys.
-
-    The query has ``n`` documents from slot ``a`` on, see :func:`_sort_by_bin`. Return False, with
-    the sort unfinished, after more than 8 moves per document; otherwise True.
-    """
-    patience = np.int64(PATIENCE) * np.int64(n)
-    for begun in range(a, a + n):
-        document, slot = order[begun], np.uint64(begun)
-        value = keys[a + np.uint64(document)]
-        while slot > a and falling[slot - np.uint64(1)] < value:
-            above = slot - np.uint64(1)
-            order[slot], falling[slot] = order[above], falling[above]
-            slot = above
-        order[slot], falling[slot] = document, value
-        patience -= np.int64(begun - slot)
-        if patience < 0:
-            return False
-    return True
-
-
-@register_jitable(inline="always")
 def chance_in_top(
     order: np.ndarray, falling: np.ndarray, top: int, inside: np.ndarray, inside_tie: np.ndarray
 ) -> None:
@@ -280,13 +226,50 @@ def _sort_by_bins(first, last, keys, indptr, order, falling, bins, free, is_unev
     """Sort the documents of queries ``first`` to ``last - 1`` by descending ``keys``, by bins.
 
     ``order`` gets the documents of each query and ``falling`` their keys. ``is_uneven`` gets which
-    queries are left unsorted, as too many of their keys share a bin. ``bins`` and ``free`` are
-    buffers.
+    queries are left unsorted, after more than 8 moves per document, as too many of their keys share
+    a bin. ``bins`` and ``free`` are buffers. Slots are unsigned, so that none is checked for being
+    counted from the end.
     """
     for q in range(first, last):
+        # By bins of equal width, the highest keys first; stable within a bin. If the keys are all
+        # equal, or range too far, documents keep their own order.
         a, n = np.uint64(indptr[q]), np.uint64(indptr[q + 1] - indptr[q])
-        _sort_by_bin(order, keys, a, n, bins, free)
-        is_uneven[q - first] = not _insert(order, keys, a, n, falling)
+        n_bins = np.uint64(BINS) * n
+        bottom, top = extent(keys, a, a + n)
+        has_bins = SMALLEST_SPREAD < top - bottom < np.inf
+        last_bin = np.uint32(np.int64(n_bins) - 1)
+        scale = last_bin / (top - bottom if has_bins else 1.0)
+        for t in range(n):
+            from_top = (top - keys[a + t]) * scale if has_bins else 0.0
+            bin_of_key = np.uint32(np.int32(from_top))
+            bins[t] = bin_of_key if bin_of_key < last_bin else last_bin
+        for b in range(n_bins):
+            free[b] = 0
+        for t in range(n):
+            free[bins[t]] += np.uint32(1)
+        slot = np.uint32(0)
+        for b in range(n_bins):  # counts become slots
+            count = free[b]
+            free[b] = slot
+            slot += count
+        for t in range(n):
+            slot = free[bins[t]]
+            order[a + np.uint64(slot)] = t
+            free[bins[t]] = slot + np.uint32(1)
+        # By insertion.
+        moves_left = np.int64(PATIENCE) * np.int64(n)
+        for begun in range(a, a + n):
+            document, place = order[begun], np.uint64(begun)
+            value = keys[a + np.uint64(document)]
+            while place > a and falling[place - np.uint64(1)] < value:
+                above = place - np.uint64(1)
+                order[place], falling[place] = order[above], falling[above]
+                place = above
+            order[place], falling[place] = document, value
+            moves_left -= np.int64(begun - place)
+            if moves_left < 0:
+                break
+        is_uneven[q - first] = moves_left < 0
 
 
 @njit(nogil=True, error_model="numpy")
