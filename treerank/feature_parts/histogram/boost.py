@@ -23,7 +23,6 @@ from treerank.feature_parts.histogram.packing import (
     keeps_all_bits,
     layout_of,
     magnitudes,
-    needs_sums,
     pack,
 )
 from treerank.feature_parts.histogram.splitter import TreeRules
@@ -50,7 +49,6 @@ def boost(part: Any, task: GrowthTask, bins: Bins, rules: TreeRules, groups: np.
     n_integers = PRECISIONS[part.precision][1]
     n_total = task.rows.n_total
     histograms = make_histograms(binned, n_integers, rules, n_total, n_spare)
-    with_sums = needs_sums(n_total, part.precision)
     binned_by_column = by_column(binned, in_file=task.rows.is_batched)
     groups = np.take(groups, bins.columns["feature"], axis=1)  # in C order, as kernels expect
     zeros = shared_zeros(binned, bins.zeros)
@@ -69,7 +67,7 @@ def boost(part: Any, task: GrowthTask, bins: Bins, rules: TreeRules, groups: np.
         return forest if earlier is None else joined([earlier, forest])
 
     for n_trees in range(n_earlier + 1, n_earlier + task.n_new + 1):
-        trees.append(_grow_tree(part, task, data, rules, sampler, scores, with_sums))
+        trees.append(_grow_tree(part, task, data, rules, sampler, scores))
         if held_out is not None:
             arguments = held_out_binned, trees[-1], held_out_rows, held_out_scores
             in_parts(add_tree, len(held_out_rows), *arguments)
@@ -91,18 +89,20 @@ def _earlier_scores(task: GrowthTask, rows: Rows) -> np.ndarray:
     return scores
 
 
-def _grow_tree(part, task, data, rules, sampler, scores, with_sums):
+def _grow_tree(part, task, data, rules, sampler, scores):
     """Grow the next tree on the derivatives at ``scores``; add it to these, and return it.
 
     ``part`` has the parameters, ``task`` the objective and the seed, ``data`` the bins of the
-    features, ``rules`` the limits of trees; ``sampler`` draws the rows; ``with_sums`` is as in
-    :func:`magnitudes`. The result is a ``GrownTree``.
+    features, ``rules`` the limits of trees; ``sampler`` draws the rows. The result is a
+    ``GrownTree``.
     """
     sizes, all_rows, key = task.sizes, task.rows, (task.seed, task.derivatives.iteration)
     leave_memory(data.binned)  # the bins are large, and the objective needs memory, too
     gradient, hessian = (d.reshape(scores.shape) for d in task.derivatives(scores))
     g, h = sampling.project(gradient, hessian, key)
-    sums, largest = all_rows.total_and_largest(*magnitudes(g, h, with_sums=with_sums))
+    is_one = scores.shape[1] == 1
+    of_rows = task.derivatives.magnitudes if is_one else magnitudes(g, h)
+    sums, largest = all_rows.total_and_largest(*of_rows)
     layout = layout_of(sums, largest, part.precision)
     packed = pack(g, h, layout, sampling.key_for(sampling.ROUNDING, key), all_rows.global_indices)
     del g, h  # memory is scarcest while a tree grows
@@ -112,7 +112,7 @@ def _grow_tree(part, task, data, rules, sampler, scores, with_sums):
     data = data._replace(groups=data.groups & usable)
     total = all_rows.total if all_rows.is_shard else None
     nodes, goes_left = grow(data, packed, layout, rules, rows, total)
-    if scores.shape[1] == 1 and keeps_all_bits(layout, largest):
+    if is_one and keeps_all_bits(layout, largest):
         of_leaves = stored_sums(nodes)
     else:
         of_leaves = all_rows.total(leaf_sums(nodes, rows, (gradient, hessian)))

@@ -52,40 +52,21 @@ class Layout(NamedTuple):
     hessian_step: float
 
 
-def magnitudes(
-    gradient: np.ndarray, hessian: np.ndarray, *, with_sums: bool = True
-) -> tuple[np.ndarray, np.ndarray]:
+def magnitudes(gradient: np.ndarray, hessian: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the sums and the maxima by which :func:`layout_of` chooses a layout.
 
     The first array has the number of rows and the sums of the magnitudes of both derivatives, the
-    second one their largest magnitudes. Without ``with_sums``, the sums are bounds: as if all
-    magnitudes were the largest.
+    second one their largest magnitudes.
 
     Examples
     --------
     >>> magnitudes(np.array([-2.0, 1.0]), np.array([1.0, 1.0]))
     (array([2., 3., 2.]), array([2., 1.]))
     """
-    n, pair = len(gradient), (gradient, hessian)
-    largest = [max(v.max(initial=0.0), -v.min(initial=0.0)) for v in pair]
-    sums = [n * float(size) for size in largest]
-    if with_sums:
-        sums = [np.abs(values).sum(dtype=np.float64) for values in pair]
-    return np.array([n, *sums]), np.array(largest, dtype=np.float64)
-
-
-def needs_sums(n_rows: int, precision: str) -> bool:
-    """Return whether a layout for so many rows of all workers depends on sums of magnitudes.
-
-    With few rows, the steps are as small as those of a single derivative whatever the sums are.
-
-    Examples
-    --------
-    >>> needs_sums(500_000, "float32"), needs_sums(600_000, "float32"), needs_sums(99_999, "int16")
-    (False, True, True)
-    """
-    most_steps = min(_most_steps(bits, n_rows) for bits in _bits_of_sums(n_rows, precision))
-    return n_rows * PRECISIONS[precision][0] > most_steps
+    sizes = [np.abs(values) for values in (gradient, hessian)]
+    sums = [values.sum(dtype=np.float64) for values in sizes]
+    largest = [values.max(initial=0.0) for values in sizes]
+    return np.array([len(gradient), *sums]), np.array(largest, dtype=np.float64)
 
 
 def layout_of(sums: np.ndarray, largest: np.ndarray, precision: str) -> Layout:

@@ -14,12 +14,16 @@ from math import frexp, inf, isfinite, ldexp
 import numpy as np
 
 from treerank.checks import quote
+from treerank.numerics.bits import bits_of
+from treerank.numerics.compiling import njit
 from treerank.objectives.base import Objective, as_objective
 
 #: Largest number in single precision, which engines read.
 LARGEST = float(np.finfo(np.float32).max)
 _MANTISSA_BITS = 24
 _SMALLEST_EXPONENT = -126  # of a normal float32
+#: Half way between the two powers of two between which numbers of double precision are integers.
+_STEPS_OF_SHIFT = 1.5 * 2.0**52
 
 
 class FixedPointDerivatives:
@@ -37,6 +41,13 @@ class FixedPointDerivatives:
         Largest magnitude of a derivative with which the engine can compute.
     largest : callable
         Returns the maxima over all workers of an array of numbers.
+
+    Attributes
+    ----------
+    magnitudes : tuple of ndarray
+        Of the derivatives that were returned last: the number of documents of this worker and the
+        sums of the magnitudes of gradients and of hessians, and the largest magnitudes of both over
+        all workers.
 
     Examples
     --------
@@ -63,6 +74,7 @@ class FixedPointDerivatives:
         self.shape = (n_documents,) if self.n_outputs == 1 else (n_documents, self.n_outputs)
         self.iteration = start
         self.largest_gradient = 0.0
+        self.magnitudes = np.zeros(3), np.zeros(2)
 
     def __call__(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return ``(gradient, hessian)`` as float32, rounded so that their sums are exact.
@@ -86,7 +98,11 @@ class FixedPointDerivatives:
             )
         self.iteration += 1
         self.largest_gradient = max(self.largest_gradient, largest_gradient)
-        return rounded(gradient, largest_gradient), rounded(hessian, largest)
+        gradient, *of_gradient = rounded(gradient, largest_gradient)
+        hessian, *of_hessian = rounded(hessian, largest)
+        sums, maxima = zip(of_gradient, of_hessian, strict=True)
+        self.magnitudes = np.array([len(scores), *sums]), np.array(maxima)
+        return gradient, hessian
 
     def _refuse_too_large(self, name: str, values: np.ndarray, largest: float) -> None:
         """Refuse derivatives that are not finite, or above ``most`` in size."""
@@ -125,10 +141,33 @@ def extremes(values: np.ndarray) -> tuple[float, float]:
     return (largest if isfinite(largest) else inf), 0.0 + least
 
 
-def rounded(values: np.ndarray, largest: float) -> np.ndarray:
-    """Return float32 values, rounded to 2^-24 of the power of two above ``largest``."""
+def rounded(values: np.ndarray, largest: float) -> tuple[np.ndarray, float, float]:
+    """Return ``(values, total, largest)``: float32 values, their magnitudes' sum, and the largest.
+
+    All are rounded to 2^-24 of the power of two above ``largest``, their largest magnitude.
+
+    Examples
+    --------
+    >>> rounded(np.array([0.5, -0.1]), 0.5)
+    (array([ 0.5       , -0.10000002], dtype=float32), 0.6000000238418579, 0.5)
+    """
     step = ldexp(1.0, max(frexp(largest)[1] - _MANTISSA_BITS, _SMALLEST_EXPONENT))
-    scaled = values * (1 / step)  # exact, as steps are powers of two
-    np.rint(scaled, out=scaled)  # in place: memory for each result would take longer to get
-    scaled *= step
-    return scaled.astype(np.float32)
+    singles, shift = np.empty(values.shape, np.float32), _STEPS_OF_SHIFT * step
+    n_steps = _round(values.reshape(-1), shift, singles.reshape(-1))
+    return singles, n_steps * step, largest + shift - shift
+
+
+@njit(error_model="numpy", nogil=True)
+def _round(values, shift, rounded):
+    """Write values as multiples of a step to ``rounded``; return how many steps they are long.
+
+    ``shift`` is so large that numbers of its size are multiples of the step: an addition to it
+    rounds, and leaves the number of steps in the last bits.
+    """
+    n_steps, bits_of_zero = np.int64(0), bits_of(shift)
+    for i in range(np.uint64(len(values))):  # unsigned: not counted from the end
+        shifted = values[i] + shift
+        rounded[i] = shifted - shift
+        n = bits_of(shifted) - bits_of_zero
+        n_steps += n if n > 0 else -n
+    return n_steps
