@@ -20,16 +20,17 @@ from treerank.feature_parts.histogram.packing import (
     pack,
     unpack,
 )
-from treerank.feature_parts.histogram.partition import partition
-from treerank.feature_parts.histogram.splitter import TreeRules, cut_gain, may_gain
-from treerank.feature_parts.histogram.tree import Data, make_histograms
+from treerank.feature_parts.histogram.partition import join_parts, sort_part
+from treerank.feature_parts.histogram.splitter import MEMORY, SPLIT, TreeRules, cut_gain, may_gain
+from treerank.feature_parts.histogram.tree import NODE, Data, make_histograms
 from treerank.feature_parts.rows import as_rows
 from treerank.feature_parts.trees.fixed_point import extremes, rounded
 from treerank.numerics.compiling import kernel_for
 from treerank.numerics.threads import kernel_threads
 
 # Compiled as in the kernels that call them.
-unpack, fill, partition = map(kernel_for(error_model="numpy"), (unpack, fill, partition))
+unpack, fill = map(kernel_for(error_model="numpy"), (unpack, fill))
+sort_part, join_parts = map(kernel_for(error_model="numpy"), (sort_part, join_parts))
 RULES = dict.fromkeys(("reg_alpha", "reg_lambda", "min_split_gain", "cat_smooth", "cat_l2"), 0.0)
 RULES |= {"min_child_samples": 5, "min_child_weight": 1e-3, "is_monotone": False}
 RNG = np.random.default_rng(0)
@@ -368,14 +369,23 @@ def test_histograms_of_many_blocks_are_the_naive_ones(precision, open_blocks, le
         np.testing.assert_array_equal(found, expected)
 
 
+@pytest.mark.parametrize("n_parts", [1, 2, 5])
 @pytest.mark.parametrize("n", [0, 1, 7, 30_001])
-def test_rows_are_partitioned_by_side_and_keep_their_order(n):
+def test_rows_are_sorted_by_side_and_keep_their_order(n, n_parts):
     bins = RNG.integers(0, 256, size=n).astype(np.uint8)
     goes_left = RNG.integers(0, 2, size=256).astype(np.uint8)
     rows = RNG.permutation(n).astype(np.uint32)
     left = goes_left[bins[rows]] == 1
-    expected = np.concatenate([rows[left], rows[~left]])
-    assert partition(rows, bins, goes_left, np.empty_like(rows)) == left.sum()
+    expected = np.concatenate([rows[:2], rows[2:][left[2:]], rows[2:][~left[2:]]])
+    leaf, split = np.zeros(1, dtype=NODE), np.zeros(1, dtype=SPLIT)
+    leaf["begin"], leaf["end"] = min(n, 2), n
+    split["goes_left"], split["column"] = goes_left, 1
+    columns, right = np.stack([np.zeros_like(bins), bins]), np.empty_like(rows)
+    memory = np.zeros(n_parts, dtype=MEMORY)
+    for part in RNG.permutation(n_parts):
+        sort_part(part, n_parts, leaf[0], split[0], rows, columns, right, memory[part])
+    join_parts(n_parts, leaf[0], rows, right, memory)
+    assert leaf["middle"][0] == min(n, 2) + left[2:].sum()
     np.testing.assert_array_equal(rows, expected)
 
 

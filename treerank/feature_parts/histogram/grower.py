@@ -7,14 +7,17 @@ A split costs one pass over the documents of its smaller child. The steps are:
 2. Block by block of features, compute the histogram of the smaller of the two new leaves, or add
    the histograms of its parts; subtract it from the histogram of the parent, which gives the
    histogram of the larger leaf; and find the best split of both leaves.
-3. Choose the leaf to split next, sort its rows by side, and make two new leaves.
+3. Choose the leaf to split next.
+4. Sort its rows by side: those of a large leaf part by part, one part for each thread. Then make
+   two new leaves.
 
 A block whose features are 0 in nearly all documents of a leaf cannot split the leaf or a leaf below
 it. Its histogram is then neither computed nor stored any more.
 
-Threads share the tasks of steps 1 and 2, and the thread that finishes the last task of step 2 does
-step 3, see ``tasks``. In step 2, one of the threads also sorts the rows of another leaf, the one
-with the largest gain so far: it will probably be split next, and then no thread waits for it.
+Threads share the tasks of steps 1, 2 and 4, and the thread that finishes the last task of a step
+does what follows alone, see ``tasks``. In step 2, one of the threads also sorts the rows of another
+leaf, the one with the largest gain so far: it will probably be split next, and then step 4 has
+nothing to sort.
 
 With several workers, a function adds up the histograms of the smaller leaf over all workers before
 the search. One message adds up the histograms of several leaves: of all leaves of a level, or of
@@ -34,7 +37,7 @@ import numpy as np
 from treerank.feature_parts.histogram import speculation, splitter, tasks
 from treerank.feature_parts.histogram.histogram import fill
 from treerank.feature_parts.histogram.packing import Layout, unpack
-from treerank.feature_parts.histogram.partition import partition
+from treerank.feature_parts.histogram.partition import join_parts, sort_part
 from treerank.feature_parts.histogram.splitter import SPLIT, TreeRules
 from treerank.feature_parts.histogram.tree import NODE, STEP, Data, Growth
 from treerank.numerics.compiling import njit, register_jitable
@@ -47,6 +50,8 @@ _SHARED = 10_000
 _SEARCH_IN_ROWS = 1500
 #: Fewest rows of a part per packed integer: adding the part and waiting for it takes much less.
 _ROWS_OF_PART = 10_000
+#: Fewest rows of a part that a thread sorts: waiting for the other threads takes less.
+_SORTED_TOGETHER = 2000
 #: Number of blocks, about, that are filled before they are searched: they fit into the L2 cache.
 _TOGETHER = 16
 
@@ -55,7 +60,7 @@ _give_way = os.sched_yield if hasattr(os, "sched_yield") else partial(time.sleep
 #: Kinds of steps. Histograms of several workers are added before ``_SEARCH``. ``_START`` has one
 #: empty task: when it is finished, the search of the root begins, or leaves that are ``planned``
 #: are split. ``_PLAN`` has none: leaves are planned after the threads have ended.
-_START, _PARTS, _FILL, _SEARCH, _PLAN, _END = range(6)
+_START, _SORT, _PARTS, _FILL, _SEARCH, _PLAN, _END = range(7)
 
 
 def grow(
@@ -244,8 +249,8 @@ def _work(thread, shared, settings, extras):
         if task < 0:
             return task == -1
 
-        # A task fills the histogram of a part of the rows, or fills or searches some of the blocks,
-        # or, after those, sorts the rows of another leaf.
+        # A task sorts a part of the rows, or fills the histogram of one, or fills or searches some
+        # of the blocks, or, after those, sorts the rows of another leaf.
         n_parts, n, n_groups, first, last = step.n_parts, step.n_tasks, 0, 0, n_blocks
         small = nodes[step.pair[0]]
         open_blocks, leaf_rows = is_open[step.pair[0]], rows[small.begin : small.end]
@@ -253,8 +258,13 @@ def _work(thread, shared, settings, extras):
             begin, end = len(leaf_rows) * task // n_parts, len(leaf_rows) * (task + 1) // n_parts
             blocks = _open_blocks(0, n_blocks, open_blocks)
             fill(0, blocks, binned, zeros, packed, leaf_rows[begin:end], filled[task])
-        elif task == n and step.ahead >= 0:
-            _sort_rows(nodes[step.ahead], splits[step.ahead], rows, binned_by_column, working)
+        elif step.kind == _SORT or (task == n and step.ahead >= 0):
+            leaf, split, part = nodes[step.ahead], splits[step.ahead], task
+            if step.kind != _SORT:
+                part, n_parts = 0, 1
+            sort_part(part, n_parts, leaf, split, rows, binned_by_column, working, memory[part])
+            if step.kind != _SORT:
+                join_parts(1, leaf, rows, working, memory)
         elif step.kind == _FILL or step.kind == _SEARCH:
             first, last = n_blocks * task // n, n_blocks * (task + 1) // n
             n_groups = (last - first + _TOGETHER // 2) // _TOGETHER
@@ -300,6 +310,8 @@ def _work(thread, shared, settings, extras):
             pairs[step.n_filled, 0] = step.pair[0]
             pairs[step.n_filled, 1] = step.pair[1]
             step.n_filled += 1
+        elif kind == _SORT:
+            join_parts(step.n_parts, nodes[step.ahead], rows, working, memory)
         elif kind != _START:
             _keep_best(step, nodes, splits, best, rules, columns)
         if extras is not None and kind == _SEARCH:
@@ -317,13 +329,21 @@ def _work(thread, shared, settings, extras):
             if not ends and not is_root:
                 if extras is None:
                     number = _best_leaf(step.n_nodes, nodes, splits, False)
+                elif step.kind == _SORT:
+                    number = step.ahead
                 else:
                     number = _next_leaf(step, planned, nodes, splits, rules.level_by_level)
                 ends = number < 0
                 if not ends:
                     leaf, split = nodes[number], splits[number]
-                    if leaf.middle < 0:
-                        _sort_rows(leaf, split, rows, binned_by_column, working)
+                    n_parts = 0 if leaf.middle >= 0 else _n_sorted(leaf, step.n_threads)
+                    if n_parts > 1:
+                        step.kind, step.ahead = _SORT, number
+                        step.n_parts = n_tasks = n_parts
+                        break
+                    if n_parts == 1:
+                        sort_part(0, 1, leaf, split, rows, binned_by_column, working, memory[0])
+                        join_parts(1, leaf, rows, working, memory)
                     _split(leaf, split, step, nodes)
                     if extras is not None:
                         _bound(number, nodes, rules, columns)
@@ -485,10 +505,11 @@ def _next_leaf(step, planned, nodes, splits, level_by_level):
 
 
 @register_jitable(error_model="numpy")
-def _sort_rows(leaf, split, rows, binned_by_column, working):
-    """Sort the rows of a leaf by the side of its split. ``working`` is memory for rows."""
-    leaf_rows, bins = rows[leaf.begin : leaf.end], binned_by_column[split.column]
-    leaf.middle = leaf.begin + partition(leaf_rows, bins, split.goes_left, working)
+def _n_sorted(leaf, n_threads):
+    """Return the number of parts by which threads sort the rows of a leaf."""
+    n_parts = (leaf.end - leaf.begin) // _SORTED_TOGETHER
+    n_parts = n_parts if n_parts < n_threads else n_threads
+    return n_parts if n_parts > 1 else 1
 
 
 @register_jitable(error_model="numpy")

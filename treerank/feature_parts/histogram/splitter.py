@@ -45,7 +45,15 @@ SPLIT = np.dtype(
 
 #: Working memory of a search: the sums that ``packing.unpack`` writes, and its own memory. As parts
 #: of a record, these arrays have no count of references, which would take time in each feature.
-MEMORY = np.dtype([("sums", np.float64, (3, N_BINS)), ("running", np.int64, (2, N_BINS)), _PADDING])
+#: And the number of rows of a part of a leaf that go left, see ``partition``.
+MEMORY = np.dtype(
+    [
+        ("sums", np.float64, (3, N_BINS)),
+        ("running", np.int64, (2, N_BINS)),
+        ("n_left", np.int64),
+        ("unused", np.uint8, (120,)),  # as ``_PADDING``, and whole cache lines
+    ]
+)
 
 
 class TreeRules(NamedTuple):
