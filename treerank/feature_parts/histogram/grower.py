@@ -51,7 +51,7 @@ _SEARCH_IN_ROWS = 1500
 #: Fewest rows of a part per packed integer: adding the part and waiting for it takes much less.
 _ROWS_OF_PART = 10_000
 #: Fewest rows of a part that a thread sorts: waiting for the other threads takes less.
-_SORTED_TOGETHER = 2000
+_SORTED_TOGETHER = 5000
 #: Number of blocks, about, that are filled before they are searched: they fit into the L2 cache.
 _TOGETHER = 16
 
