@@ -11,7 +11,7 @@ from numba.core.registry import CPUDispatcher
 from numba.core.types import Array, BaseTuple
 from small_rankers import DATA, NAMES, PART_SETTINGS, made
 
-from treerank import TreeDirectRanker, load, make_objective
+from treerank import HistogramTrees, LightGBMTrees, TreeDirectRanker, load, make_objective
 from treerank.feature_parts.registry import FEATURE_PARTS, feature_part_class
 from treerank.metrics import METRICS
 from treerank.objectives.factory import LOSSES
@@ -80,6 +80,22 @@ def test_objectives_take_the_kernels_of_other_arrays(loss):
     objective = make_objective(read_only(DATA.y), read_only(DATA.qid), loss=loss)
     objective.derivatives(read_only(DATA.X[:, 0]))
     objective(read_only(DATA.X[:, 0]))
+    assert kernels_of_read_only_arrays() == before
+
+
+class ReadOnlyDerivatives:
+    """An objective of a user, whose arrays must not be written, as those of JAX."""
+
+    n_outputs = 1
+
+    def derivatives(self, scores, *, iteration=0):
+        return read_only(scores - DATA.y), read_only(np.ones_like(scores))
+
+
+@pytest.mark.parametrize("trees", [HistogramTrees, LightGBMTrees])
+def test_derivatives_of_a_user_take_the_kernels_of_other_arrays(trees):
+    before = kernels_of_read_only_arrays()
+    trees(2).fit(DATA.X, ReadOnlyDerivatives())
     assert kernels_of_read_only_arrays() == before
 
 

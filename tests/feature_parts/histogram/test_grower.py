@@ -1,5 +1,7 @@
 """Trees are those that plain Python grows by looking at every split of every leaf."""
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
 import numba as nb
@@ -530,6 +532,42 @@ def test_workers_send_one_message_a_level_where_trees_grow_by_level(n_leaves, ma
     assert_same_tree(nodes, alone)
     n_sent = [np.prod(shape[:-1]) for shape in messages[1:]]
     assert [n // 2 for n in n_sent] == sent  # of two blocks of features each
+
+
+@pytest.mark.skipif(nb.config.NUMBA_NUM_THREADS < 2, reason="needs two threads")
+@pytest.mark.parametrize("shape", [(12, -1, False), (16, 4, True)])
+@pytest.mark.parametrize("n_of_first", [27_000, 30_000])
+def test_workers_grow_the_same_tree_if_only_one_sorts_large_leaves_by_threads(shape, n_of_first):
+    X, noise, hessian = random_case(n=30_000)
+    data = X, noise + np.nan_to_num(X[:, :3]).sum(axis=1), hessian
+    settings = {"shape": shape, "categorical": [0]}
+    alone, alone_rows, _ = on_threads(1, *data, **settings)
+    both_have_sent, sent = threading.Barrier(2, timeout=60), [np.empty(0)] * 2
+
+    def total_for(rank):
+        def total(values):
+            sent[rank] = np.array(values)
+            both_have_sent.wait()
+            found = sent[0] + sent[1]
+            both_have_sent.wait()
+            return found
+
+        return total
+
+    shards = np.split(np.arange(len(X)), [n_of_first])
+    with ThreadPoolExecutor(2) as pool:
+        fits = [
+            pool.submit(on_threads, 2 - k, *data, rows=shards[k], total=total_for(k), **settings)
+            for k in range(2)
+        ]
+        workers = [fit.result()[:2] for fit in fits]
+    for name in {*alone.dtype.names} - {"begin", "end", "middle", "slot"}:
+        for nodes, _ in workers:
+            np.testing.assert_array_equal(nodes[name], alone[name])
+    for leaf in np.flatnonzero(alone["column"] < 0):
+        own = [rows[nodes["begin"][leaf] : nodes["end"][leaf]] for nodes, rows in workers]
+        expected = alone_rows[alone["begin"][leaf] : alone["end"][leaf]]
+        np.testing.assert_array_equal(np.sort(np.concatenate(own)), np.sort(expected))
 
 
 @pytest.mark.skipif(nb.config.NUMBA_NUM_THREADS < 2, reason="needs two threads")

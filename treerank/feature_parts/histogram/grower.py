@@ -349,7 +349,7 @@ def _work(thread, shared, settings, extras):
                         _bound(number, nodes, rules, columns)
                     _pass_on(number, nodes, groups, paths, is_open)
             if not ends:
-                step.kind, is_root = _FILL, False
+                step.kind, step.ahead, is_root = _FILL, -1, False
                 if _may_split_either(step, nodes, rules):
                     sizes = n_blocks, packed.shape[1], len(histograms)
                     n_tasks = _first_tasks(step, nodes, best, sizes)
@@ -426,7 +426,6 @@ def _first_tasks(step, nodes, best, sizes):
     n_sharing = step.n_threads if step.n_threads < n_blocks else n_blocks
     step.n_tasks = n_sharing if is_shared else 1
     step.n_parts = _n_parts(n_rows, n_integers, step.n_threads, n_blocks, n_leaves)
-    step.ahead = -1
     if step.n_parts == 0:
         return step.n_tasks
     step.kind = _PARTS

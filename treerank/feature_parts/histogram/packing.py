@@ -63,10 +63,11 @@ def magnitudes(gradient: np.ndarray, hessian: np.ndarray) -> tuple[np.ndarray, n
     >>> magnitudes(np.array([-2.0, 1.0]), np.array([1.0, 1.0]))
     (array([2., 3., 2.]), array([2., 1.]))
     """
-    sizes = [np.abs(values) for values in (gradient, hessian)]
-    sums = [values.sum(dtype=np.float64) for values in sizes]
-    largest = [values.max(initial=0.0) for values in sizes]
-    return np.array([len(gradient), *sums]), np.array(largest, dtype=np.float64)
+    sums, largest = np.full(3, len(gradient), dtype=np.float64), np.empty(2)
+    for k, values in enumerate((gradient, hessian)):
+        sums[k + 1] = np.abs(values).sum(dtype=np.float64)
+        largest[k] = max(values.max(initial=0.0), -values.min(initial=0.0))
+    return sums, largest
 
 
 def layout_of(sums: np.ndarray, largest: np.ndarray, precision: str) -> Layout:

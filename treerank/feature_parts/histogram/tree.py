@@ -41,8 +41,8 @@ NODE = np.dtype([(n, np.int64) for n in _INTEGERS] + [(n, np.float64) for n in _
 #: - n_filled: number of pairs of new leaves with histograms that wait for the search by workers.
 #: - searched: number of the pair that is searched.
 #: - n_planned, n_begun: number of leaves that are planned to be split, and of those that are split.
-#: - ahead: leaf whose rows are sorted during the step, as it will be split soon, or at the end of
-#:   the step if all threads sort them; -1 for none.
+#: - ahead: leaf whose rows are sorted during the step, as it will be split soon, or right after it
+#:   if all threads sort them; -1 for none.
 #: - pair: the two new leaves, the smaller one first; the second one is -1 if the first is the root.
 _STEP = ("kind", "n_nodes", "n_most", "n_threads", "adds_up", "speculates", "n_parts", "n_tasks")
 _PAIRS = ("n_filled", "searched", "n_planned", "n_begun", "ahead")
@@ -93,7 +93,7 @@ class Growth(NamedTuple):
     filled: np.ndarray
     pairs: np.ndarray  # new leaves with histograms that are not searched yet; of shape (n_pairs, 2)
     planned: np.ndarray  # leaves to split next, see ``speculation``
-    memory: np.ndarray  # of each thread, see ``splitter.MEMORY``
+    memory: np.ndarray  # of each thread, and of each part that is sorted: ``splitter.MEMORY``
     working: np.ndarray  # memory for rows that are being sorted
     step: np.ndarray  # the step that threads are in
     counters: np.ndarray  # of its tasks, see ``tasks``

@@ -15,7 +15,7 @@ import numpy as np
 
 from treerank.checks import quote
 from treerank.numerics.bits import bits_of
-from treerank.numerics.compiling import njit
+from treerank.numerics.compiling import for_kernel, njit
 from treerank.objectives.base import Objective, as_objective
 
 #: Largest number in single precision, which engines read.
@@ -142,9 +142,10 @@ def extremes(values: np.ndarray) -> tuple[float, float]:
 
 
 def rounded(values: np.ndarray, largest: float) -> tuple[np.ndarray, float, float]:
-    """Return ``(values, total, largest)``: float32 values, their magnitudes' sum, and the largest.
+    """Return ``(values, total, largest)``: float32 values, the sum of magnitudes, and ``largest``.
 
-    All are rounded to 2^-24 of the power of two above ``largest``, their largest magnitude.
+    All are rounded to 2^-24 of the power of two above ``largest``, the largest magnitude of these
+    values and of those of other workers.
 
     Examples
     --------
@@ -153,7 +154,7 @@ def rounded(values: np.ndarray, largest: float) -> tuple[np.ndarray, float, floa
     """
     step = ldexp(1.0, max(frexp(largest)[1] - _MANTISSA_BITS, _SMALLEST_EXPONENT))
     singles, shift = np.empty(values.shape, np.float32), _STEPS_OF_SHIFT * step
-    n_steps = _round(values.reshape(-1), shift, singles.reshape(-1))
+    n_steps = _round(for_kernel(values.reshape(-1)), shift, singles.reshape(-1))
     return singles, n_steps * step, largest + shift - shift
 
 
