@@ -222,7 +222,7 @@ def _write_bounds(distinct, counts, most, bounds):
     for count in counts:
         if count >= least:
             n_left, n_rest = n_left - 1, n_rest - count
-    target = n_rest / max(n_left, 1)
+    target = n_rest / (n_left if n_left > 1 else 1)
     for i in range(len(distinct) - 1):
         if n_bins == most - 1:
             break
@@ -237,7 +237,7 @@ def _write_bounds(distinct, counts, most, bounds):
             n_bins, size = n_bins + 1, 0
             if not alone:
                 n_left -= 1
-                target = n_rest / max(n_left, 1)
+                target = n_rest / (n_left if n_left > 1 else 1)
     return n_bins + 1
 
 
@@ -330,7 +330,8 @@ def _bin_chunk(values, bins, binned, at):
     """Write the bins of some rows to the rows ``at`` of ``binned``."""
     binned[at] = bins.zeros
     values, rows, starts, step = _stored_values(values)
-    _bin_columns(values, at[rows], starts, step, bins.bounds, bins.columns, binned.view(np.uint8))
+    memory, into = np.empty(_COMPARED_AT_ONCE), binned.view(np.uint8)
+    _bin_columns(values, at[rows], starts, step, bins.bounds, bins.columns, memory, into)
 
 
 def _stored_values(values):
@@ -353,16 +354,16 @@ def _stored_values(values):
 
 
 @njit(error_model="numpy", nogil=True)
-def _bin_columns(values, rows, starts, step, bounds, columns, binned):
+def _bin_columns(values, rows, starts, step, bounds, columns, last_bounds, binned):
     """Overwrite the bins of zeros in ``binned``, of uint8, by the bins of stored values.
 
     ``values``, ``rows``, ``starts`` and ``step`` are the result of ``_stored_values``, ``bounds``
-    and ``columns`` are attributes of ``Bins``. A missing value, or a category without a bin, has
-    the last bin. A value is compared with the last bounds of 16 groups of bounds, and then with the
-    bounds of its group.
+    and ``columns`` are attributes of ``Bins``; ``last_bounds`` is memory. A missing value, or a
+    category without a bin, has the last bin. A value is compared with the last bounds of 16 groups
+    of bounds, and then with the bounds of its group.
     """
-    is_sparse, last_bounds = step == 0, np.empty(_COMPARED_AT_ONCE)
-    step = np.uint64(max(step, 1))
+    is_sparse = step == 0
+    step = np.uint64(1 if is_sparse else step)
     for number in range(np.uint64(len(columns))):
         column = columns[number]
         if column.feature < 0:
