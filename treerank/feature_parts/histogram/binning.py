@@ -358,9 +358,9 @@ def _bin_columns(values, rows, starts, step, bounds, columns, last_bounds, binne
     """Overwrite the bins of zeros in ``binned``, of uint8, by the bins of stored values.
 
     ``values``, ``rows``, ``starts`` and ``step`` are the result of ``_stored_values``, ``bounds``
-    and ``columns`` are attributes of ``Bins``; ``last_bounds`` is memory. A missing value, or a
-    category without a bin, has the last bin. A value is compared with the last bounds of 16 groups
-    of bounds, and then with the bounds of its group.
+    and ``columns`` are attributes of ``Bins``; ``last_bounds`` is working memory. A missing value,
+    or a category without a bin, has the last bin. A value is compared with the last bounds of 16
+    groups of bounds, and then with the bounds of its group.
     """
     is_sparse = step == 0
     step = np.uint64(1 if is_sparse else step)

@@ -50,8 +50,8 @@ _SHARED = 10_000
 _SEARCH_IN_ROWS = 1500
 #: Fewest rows of a part per packed integer: adding the part and waiting for it takes much less.
 _ROWS_OF_PART = 10_000
-#: Fewest rows of a part that a thread sorts: waiting for the other threads takes less.
-_SORTED_TOGETHER = 5000
+#: Fewest rows of a part of a leaf that a thread sorts: waiting for other threads takes much less.
+_SORTED_ROWS_OF_PART = 5000
 #: Number of blocks, about, that are filled before they are searched: they fit into the L2 cache.
 _TOGETHER = 16
 
@@ -336,7 +336,7 @@ def _work(thread, shared, settings, extras):
                 ends = number < 0
                 if not ends:
                     leaf, split = nodes[number], splits[number]
-                    n_parts = 0 if leaf.middle >= 0 else _n_sorted(leaf, step.n_threads)
+                    n_parts = 0 if leaf.middle >= 0 else _n_parts_to_sort(leaf, step.n_threads)
                     if n_parts > 1:
                         step.kind, step.ahead = _SORT, number
                         step.n_parts = n_tasks = n_parts
@@ -504,9 +504,9 @@ def _next_leaf(step, planned, nodes, splits, level_by_level):
 
 
 @register_jitable(error_model="numpy")
-def _n_sorted(leaf, n_threads):
-    """Return the number of parts by which threads sort the rows of a leaf."""
-    n_parts = (leaf.end - leaf.begin) // _SORTED_TOGETHER
+def _n_parts_to_sort(leaf, n_threads):
+    """Return the number of parts of the rows of a leaf, each of which one thread sorts."""
+    n_parts = (leaf.end - leaf.begin) // _SORTED_ROWS_OF_PART
     n_parts = n_parts if n_parts < n_threads else n_threads
     return n_parts if n_parts > 1 else 1
 

@@ -22,7 +22,7 @@ from treerank.objectives.base import Objective, as_objective
 LARGEST = float(np.finfo(np.float32).max)
 _MANTISSA_BITS = 24
 _SMALLEST_EXPONENT = -126  # of a normal float32
-#: Half way between the two powers of two between which numbers of double precision are integers.
+#: Half way from 2^52 to 2^53, between which the numbers of double precision are all integers.
 _STEPS_OF_SHIFT = 1.5 * 2.0**52
 
 
@@ -160,7 +160,7 @@ def rounded(values: np.ndarray, largest: float) -> tuple[np.ndarray, float, floa
 
 @njit(error_model="numpy", nogil=True)
 def _round(values, shift, rounded):
-    """Write values as multiples of a step to ``rounded``; return how many steps they are long.
+    """Round values to multiples of a step; return the sum of their magnitudes, in steps.
 
     ``shift`` is so large that numbers of its size are multiples of the step: an addition to it
     rounds, and leaves the number of steps in the last bits.
