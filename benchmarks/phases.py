@@ -18,6 +18,7 @@ from treerank.feature_parts.histogram import boost, histogram, trees
 from treerank.feature_parts.histogram.partition import join_parts, sort_part
 from treerank.feature_parts.histogram.splitter import MEMORY, SPLIT
 from treerank.feature_parts.trees.fixed_point import FixedPointDerivatives
+from treerank.numerics.vectors import aligned
 
 from . import timing
 from .measurements import Measurement
@@ -74,13 +75,14 @@ def pass_again(arguments, found, seconds, rows):
     """Do the passes over the documents of a tree once more; note their time and their rows."""
     (data, packed, _, _, by_leaf, *_), (nodes, goes_left) = arguments, found
     into, bins = np.empty_like(data.histograms[0]), (data.binned, data.zeros)
+    batch = aligned((histogram.size_of_batch(packed.shape[1], len(into)),), np.int64)
     for number, node in enumerate(nodes):
         own = np.sort(by_leaf[node["begin"] : node["end"]])  # as they were before it was split
         sister = nodes[max(number + (1 if number % 2 else -1), 0)]
         smaller = (node["n_documents"], number % 2 == 0) < (sister["n_documents"], number % 2 == 1)
         start = time.perf_counter()
         if number == 0 or smaller:
-            fill(0, np.arange(len(into)), *bins, packed, own, into)
+            fill(0, np.arange(len(into)), *bins, packed, own, into, batch)
             rows["fill"] += len(own)
         middle = time.perf_counter()
         seconds["fill"] += middle - start

@@ -2,6 +2,7 @@
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from types import SimpleNamespace
 
 import numba as nb
@@ -10,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treerank.feature_parts.histogram import leaves, speculation
+from treerank.feature_parts.histogram import grower, leaves, speculation
 from treerank.feature_parts.histogram.binning import WIDTH, bin_rows, by_column, find_bins
 from treerank.feature_parts.histogram.grower import grow
-from treerank.feature_parts.histogram.histogram import STRIDE, fill
+from treerank.feature_parts.histogram.histogram import STRIDE, fill, size_of_batch
 from treerank.feature_parts.histogram.leaves import add_leaves, leaf_sums, stored_sums
 from treerank.feature_parts.histogram.packing import (
     keeps_all_bits,
@@ -69,7 +70,8 @@ def grown(
     binned = bin_rows(rows_of_X, bins)
     packed, layout = pack_rows(gradient, hessian, precision)
     rules = TreeRules(*shape, **(RULES | rules))
-    n_spare = 0 if total is None else speculation.n_spare(rules)
+    n_spare = speculation.n_spare_of_threads(rules, nb.get_num_threads())
+    n_spare = n_spare if total is None else speculation.n_spare(rules)
     histograms = make_histograms(binned, layout.n_integers, rules, n_spare=n_spare)
     rows = np.arange(len(X), dtype=np.uint32) if rows is None else rows.astype(np.uint32)
     groups = bins.columns["feature"][None] >= 0
@@ -84,7 +86,7 @@ def on_threads(n_threads, *data, **settings):
 
 
 def assert_same_tree(nodes, others, rows=None, other_rows=None):
-    """Compare nodes, and the rows of leaves, which threads may have sorted ahead.
+    """Compare nodes, and the rows of leaves, which may have been split in vain.
 
     Histograms are numbered in the order of splits.
     """
@@ -335,9 +337,9 @@ def test_a_histogram_is_the_naive_one(precision, leaves_out):
             naive[column, codes[row, column]] += packed[row]
     naive = naive.reshape(n_blocks, -1)[1:]
     found = np.full_like(naive, -1)
-    fill(
-        1, np.array([1, 3]), bins, zeros, packed, rows, found
-    )  # two of the blocks from number 1 on
+    batch = np.empty(size_of_batch(layout.n_integers, n_blocks), dtype=np.int64)
+    # Two of the blocks from number 1 on.
+    fill(1, np.array([1, 3]), bins, zeros, packed, rows, found, batch)
     np.testing.assert_array_equal(found[::2], naive[::2])
     assert (found[1] == -1).all()
 
@@ -365,7 +367,8 @@ def test_histograms_of_many_blocks_are_the_naive_ones(precision, open_blocks, le
         for column in range(17 * WIDTH):
             np.add.at(naive[column], codes[rows, column], packed[rows])
         found = np.zeros((17, naive[:WIDTH].size), dtype=np.int64)
-        fill(0, np.array(open_blocks), codes.view(np.uint64), zeros, packed, rows, found)
+        batch = np.empty(size_of_batch(layout.n_integers, 17), dtype=np.int64)
+        fill(0, np.array(open_blocks), codes.view(np.uint64), zeros, packed, rows, found, batch)
         is_open = np.isin(np.arange(17), open_blocks)
         expected = naive.reshape(17, -1) * is_open[:, None]
         np.testing.assert_array_equal(found, expected)
@@ -422,7 +425,8 @@ def test_the_last_split_needs_no_histograms(total, monkeypatch):
     for num_leaves in (2, 5):
         made.clear()
         shape = (num_leaves, -1, False)
-        nodes, *_ = grown(*random_case(n=1000), shape=shape, total=total, min_child_samples=1)
+        settings = {"shape": shape, "total": total, "min_child_samples": 1}
+        nodes, *_ = on_threads(1, *random_case(n=1000), **settings)
         assert len(nodes) == 2 * num_leaves - 1
         n_kept = np.count_nonzero((made[0] != -1).any(axis=(1, 2)))
         assert n_kept == num_leaves - 1
@@ -570,30 +574,58 @@ def test_workers_grow_the_same_tree_if_only_one_sorts_large_leaves_by_threads(sh
         np.testing.assert_array_equal(np.sort(np.concatenate(own)), np.sort(expected))
 
 
-@pytest.mark.skipif(nb.config.NUMBA_NUM_THREADS < 2, reason="needs two threads")
-@pytest.mark.parametrize("signal", [0, 1])
-def test_rows_that_one_thread_sorts_ahead_stay_those_of_their_leaf(signal, monkeypatch):
-    X, noise, hessian = random_case(n=20_000, n_features=40)
-    gradient = noise + signal * np.nan_to_num(X[:, :3]).sum(axis=1)
-    (one, rows_of_one), (two, rows_of_two) = (
-        on_threads(n, X, gradient, hessian, shape=(8, -1, False))[:2] for n in (1, 2)
-    )
-    assert_same_tree(one, two, rows_of_one, rows_of_two)
-    assert (one["middle"][one["column"] < 0] < 0).all()
-    # With noise alone, the leaf that was expected next is not split in the end.
-    assert (two["middle"][two["column"] < 0] >= 0).any() == (signal == 0)
-    # Each score gets the value of its leaf, however many threads share the scores.
+@pytest.mark.parametrize("by_level", [False, True])
+@pytest.mark.parametrize("case", [twins, surprises])
+@pytest.mark.parametrize("num_leaves", [2, 3, 8, 31, 64])
+@pytest.mark.parametrize("n_threads", [2, 3, 8])
+def test_leaves_that_threads_split_in_vain_change_no_bit(
+    n_threads, num_leaves, case, by_level, monkeypatch
+):
+    settings = {"shape": (num_leaves, -1, by_level), "min_child_samples": 2}
+    n_splits, true_tree = [], speculation.true_tree
+
+    def watched(tree, rows):
+        n_splits.append((tree.step[0]["n_nodes"] - 1) // 2)
+        return true_tree(tree, rows)
+
+    monkeypatch.setattr(speculation, "true_tree", watched)
+    for seed in range(3):
+        alone, alone_rows, _ = on_threads(1, *case(seed), **settings)
+        n_splits.clear()
+        for coming in ([0], [n_threads - 1], range(n_threads)):  # other threads never come
+            with monkeypatch.context() as patched:
+                patched.setattr(nb, "get_num_threads", lambda: n_threads)
+                run = partial(run_in_threads, numbers=coming)
+                patched.setattr(grower, "in_parts", run)
+                nodes, rows, _ = grown(*case(seed), **settings)
+            assert_same_tree(nodes, alone, rows, alone_rows)
+            for leaf in nodes[nodes["column"] < 0]:  # rows are ascending, as for one thread
+                assert (np.diff(rows[leaf["begin"] : leaf["end"]].astype(int)) > 0).all()
+        n_needed = np.count_nonzero(alone["column"] >= 0)
+        n_spare = speculation.n_spare_of_threads(TreeRules(*settings["shape"], **RULES), n_threads)
+        assert n_needed <= min(n_splits) <= max(n_splits) <= num_leaves - 1 + n_spare
+    if case is surprises and num_leaves == 8 and not by_level:
+        assert n_splits[0] > n_needed
+
+
+def run_in_threads(work, n, numbers):
+    with ThreadPoolExecutor(len(numbers)) as pool:
+        list(pool.map(work, numbers, numbers))
+
+
+def test_each_score_gets_the_value_of_its_leaf_however_many_threads_share_the_scores(monkeypatch):
+    X, gradient, hessian = random_case(n=20_000, n_features=40)
+    nodes, rows, _ = grown(X, gradient, hessian, shape=(8, -1, False))
     rules = TreeRules(8, -1, False, **RULES)
     scores, expected = np.zeros((2, len(X), 1))
-    values = add_leaves(two, rows_of_two, stored_sums(two), rules, 0.5, scores)
-    for leaf in np.flatnonzero(two["column"] < 0):
-        expected[rows_of_two[two["begin"][leaf] : two["end"][leaf]]] = values[leaf]
+    values = add_leaves(nodes, rows, stored_sums(nodes), rules, 0.5, scores)
+    for leaf in np.flatnonzero(nodes["column"] < 0):
+        expected[rows[nodes["begin"][leaf] : nodes["end"][leaf]]] = values[leaf]
     np.testing.assert_array_equal(scores, expected)
-    with monkeypatch.context() as patched:
-        slices = [(k * len(X) // 50, (k + 1) * len(X) // 50) for k in range(50)]
-        patched.setattr(
-            leaves, "in_parts", lambda kernel, n, *rest: [kernel(*at, *rest) for at in slices]
-        )
-        shared = np.zeros_like(scores)
-        add_leaves(two, rows_of_two, stored_sums(two), rules, 0.5, shared)
+    slices = [(k * len(X) // 50, (k + 1) * len(X) // 50) for k in range(50)]
+    monkeypatch.setattr(
+        leaves, "in_parts", lambda kernel, n, *rest: [kernel(*at, *rest) for at in slices]
+    )
+    shared = np.zeros_like(scores)
+    add_leaves(nodes, rows, stored_sums(nodes), rules, 0.5, shared)
     np.testing.assert_array_equal(shared, expected)

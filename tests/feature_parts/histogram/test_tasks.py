@@ -48,6 +48,49 @@ def test_each_task_is_done_once(n_threads):
     assert not work(0, counters, done, step)  # one that comes late finds nothing to do
 
 
+@kernel_for(nogil=True)
+def work_one_by_one(thread, counters, done, item_of, state):
+    """Do items, up to 7 at a time; ``state`` has how many are begun and finished."""
+    while True:
+        task = tasks.take_task(counters, thread)
+        if task <= 0:
+            return task == 0
+        done[item_of[task]] += 1
+        if not tasks.lock(counters):
+            continue
+        item_of[task], state[1] = -1, state[1] + 1
+        for slot in range(1, 8):
+            if item_of[slot] < 0 and state[0] < len(done):
+                item_of[slot] = state[0]
+                state[0] += 1
+                tasks.open_task(counters, slot)
+        if state[1] == len(done):
+            tasks.open_tasks(counters, -1)
+        else:
+            tasks.unlock(counters)
+
+
+@pytest.mark.parametrize("n_threads", [1, 2, 5])
+def test_each_task_that_is_opened_by_itself_is_done_once(n_threads):
+    counters, done = tasks.new_counters(7, 0), np.zeros(N_STEPS, dtype=int)
+    item_of, state = np.full(8, -1), np.array([1, 0])
+    item_of[1], counters[1] = 0, 1
+
+    def work_on(thread):
+        while work_one_by_one(thread, counters, done, item_of, state):
+            pass
+
+    threads = [threading.Thread(target=work_on, args=(i,)) for i in range(n_threads)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+        assert not thread.is_alive()
+    assert (done == 1).all()
+    assert state.tolist() == [N_STEPS, N_STEPS]
+    assert not work_one_by_one(0, counters, done, item_of, state)
+
+
 def test_a_thread_that_finds_no_task_comes_back():
     counters = tasks.new_counters(3)
     counters[1] = 0  # another thread has the only task

@@ -3,21 +3,21 @@
 ``"leafwise"`` always splits the leaf with the largest gain; ``"depthwise"`` splits level by level.
 A split costs one pass over the documents of its smaller child. The steps are:
 
-1. In a leaf of many rows, compute the histograms of parts of the rows, one part for each thread.
-2. Block by block of features, compute the histogram of the smaller of the two new leaves, or add
-   the histograms of its parts; subtract it from the histogram of the parent, which gives the
-   histogram of the larger leaf; and find the best split of both leaves.
-3. Choose the leaf to split next.
-4. Sort its rows by side: those of a large leaf part by part, one part for each thread. Then make
-   two new leaves.
+1. Choose the leaf to split next.
+2. Sort its rows by side. Then make two new leaves.
+3. Block by block of features, compute the histogram of the smaller of the two new leaves; subtract
+   it from the histogram of the parent, which gives the histogram of the larger leaf; and find the
+   best split of both leaves.
 
 A block whose features are 0 in nearly all documents of a leaf cannot split the leaf or a leaf below
 it. Its histogram is then neither computed nor stored any more.
 
-Threads share the tasks of steps 1, 2 and 4, and the thread that finishes the last task of a step
-does what follows alone, see ``tasks``. In step 2, one of the threads also sorts the rows of another
-leaf, the one with the largest gain so far: it will probably be split next, and then step 4 has
-nothing to sort.
+All threads split a large leaf together: each sorts a part of its rows, computes the histogram of a
+part of the rows of the smaller new leaf, and searches a part of the blocks. The thread that
+finishes the last task of a step does what follows, see ``tasks``. Other leaves are split by one
+thread each, which chooses its next leaf when it has finished one. So threads hardly wait for each
+other, and each row is read by one thread only. A leaf may then be split before it is known that the
+tree needs it, see ``speculation``.
 
 With several workers, a function adds up the histograms of the smaller leaf over all workers before
 the search. One message adds up the histograms of several leaves: of all leaves of a level, or of
@@ -29,23 +29,27 @@ import os
 import time
 from collections.abc import Callable
 from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 import numba as nb
 import numpy as np
 
 from treerank.feature_parts.histogram import speculation, splitter, tasks
-from treerank.feature_parts.histogram.histogram import fill
+from treerank.feature_parts.histogram.histogram import fill, size_of_batch
 from treerank.feature_parts.histogram.packing import Layout, unpack
 from treerank.feature_parts.histogram.partition import join_parts, sort_part
 from treerank.feature_parts.histogram.splitter import SPLIT, TreeRules
-from treerank.feature_parts.histogram.tree import NODE, STEP, Data, Growth
+from treerank.feature_parts.histogram.tree import NODE, SPLITTING, STEP, Data, Growth, most_leaves
 from treerank.numerics.compiling import njit, register_jitable
 from treerank.numerics.threads import in_parts
 from treerank.numerics.vectors import aligned
 
 #: Rows times blocks from which threads share a step; with fewer, waiting would take longer.
 _SHARED = 10_000
+#: Share of the rows of a thread from which threads share a leaf though enough leaves wait: in the
+#: end, others would wait for the thread that splits it.
+_LARGE = 1 / 4
 #: Number of rows whose histogram takes as long to compute as a search for splits.
 _SEARCH_IN_ROWS = 1500
 #: Fewest rows of a part per packed integer: adding the part and waiting for it takes much less.
@@ -53,14 +57,21 @@ _ROWS_OF_PART = 10_000
 #: Fewest rows of a part of a leaf that a thread sorts: waiting for other threads takes much less.
 _SORTED_ROWS_OF_PART = 5000
 #: Number of blocks, about, that are filled before they are searched: they fit into the L2 cache.
-_TOGETHER = 16
+_TOGETHER = 8
+#: Number of blocks of a thread from which threads share the blocks of a large leaf, not its rows.
+_BLOCKS_OF_THREAD = 16
 
 #: Yields the core to a thread that has taken a task and waits for a core.
 _give_way = os.sched_yield if hasattr(os, "sched_yield") else partial(time.sleep, 0)
-#: Kinds of steps. Histograms of several workers are added before ``_SEARCH``. ``_START`` has one
-#: empty task: when it is finished, the search of the root begins, or leaves that are ``planned``
-#: are split. ``_PLAN`` has none: leaves are planned after the threads have ended.
-_START, _SORT, _PARTS, _FILL, _SEARCH, _PLAN, _END = range(7)
+#: Kinds of steps. In ``_ALONE``, each task splits another leaf. In others, threads split one leaf:
+#: they sort parts of its rows, compute histograms of parts of the rows, or fill and search blocks.
+#: Histograms of several workers are added before ``_SEARCH``. ``_PLAN`` has no tasks: leaves are
+#: planned after the threads have ended.
+_SORT, _PARTS, _FILL, _SEARCH, _ALONE, _PLAN, _END = range(7)
+#: States of a node: it is a leaf, it is being split, or its new leaves are searched, too.
+_WAITS, _IN_WORK, _IS_SPLIT = range(3)
+#: Instead of a leaf: the tree is complete; or what is next depends on leaves that are being split.
+_COMPLETE, _LATER = -1, -2
 
 
 def grow(
@@ -96,7 +107,7 @@ def grow(
     """
     tree = _new_tree(data, packed, layout, rules, rows, total)
     step, settings = tree.step[0], splitter.record_of(layout, rules)
-    needs_extras = total is not None or rules.is_monotone or rules.level_by_level
+    needs_extras = total is not None or rules.is_monotone or len(data.groups) > 1
     extras = True if needs_extras or data.columns["is_category"].any() else None
 
     state = tree
@@ -116,11 +127,9 @@ def grow(
             state = _with_sums(total, tree)
         elif step["kind"] == _PLAN:
             _plan(tree, rules)
-    if step["speculates"]:
-        return speculation.true_tree(tree, rules.num_leaves, rows)
-    n = step["n_nodes"]
-    is_split = tree.nodes["column"][:n, None] >= 0
-    return tree.nodes[:n].copy(), tree.splits["goes_left"][:n] * is_split
+    if total is not None:
+        speculation.number_nodes(tree, rules)
+    return speculation.true_tree(tree, rows)
 
 
 def _new_tree(
@@ -135,12 +144,7 @@ def _new_tree(
 
     The arguments are as in :func:`grow`.
     """
-    speculates = total is not None and not rules.level_by_level
-    n_pairs = max(1, rules.num_leaves // 2)  # of leaves whose histograms one message adds
-    if total is None:
-        n_pairs = 0
-    elif speculates:
-        n_pairs = 1 + speculation.n_spare(rules)
+    n_pairs = 0 if total is None else speculation.n_ahead(rules)
     n_most = 2 * len(data.histograms) - 1
     packed = packed if len(rows) == len(packed) else packed[rows]
     sums, of_rows = np.empty((3, 1)), np.array([column.sum() for column in packed.T])
@@ -148,33 +152,52 @@ def _new_tree(
     unpack(of_rows if total is None else total(of_rows), 0, 1, layout, running, sums)
     nodes, splits = np.zeros(n_most, dtype=NODE), np.zeros(n_most, dtype=SPLIT)
     nodes["column"], nodes["lower"], nodes["upper"] = -1, -np.inf, np.inf
-    nodes["middle"] = -1
+    nodes["number"][1:] = -1
     for name, value in zip(("gradient", "hessian", "n_documents"), sums[:, 0], strict=True):
         nodes[name][0] = value
     nodes["end"][0], splits["gain"] = len(rows), -np.inf
     n_threads, n_blocks = nb.get_num_threads(), data.binned.shape[1]
     n_leaves, _, n_integers = data.histograms.shape
-    n_filled = _n_parts(len(rows), packed.shape[1], n_threads, n_blocks, n_leaves) + n_pairs
+    n_batch = size_of_batch(packed.shape[1], n_blocks)
+    sizes = packed.shape[1], n_threads, n_blocks, n_leaves
+    n_parts, n_tasks = _n_sharing(len(rows), *sizes)
+    n_filled = n_parts + n_pairs
     step = np.zeros(1, dtype=STEP)
-    begin = {"kind": _START, "n_nodes": 1, "n_most": n_most, "n_threads": n_threads, "n_tasks": 1}
-    begin |= {"adds_up": total is not None, "speculates": speculates, "ahead": -1}
+    n_kept = min(most_leaves(rules, len(packed)), n_leaves) if total is None else n_leaves
+    begin = {"kind": _PARTS if n_parts else _FILL, "n_parts": n_parts, "n_tasks": n_tasks}
+    begin |= {"n_nodes": 1, "n_most": 2 * n_kept - 1, "n_threads": n_threads}
+    begin |= {"adds_up": total is not None, "n_known": 1, "n_waiting": 1}
     for name, value in begin.items():
         step[name] = value
-    step["pair"] = 0, -1
+    splitting = np.zeros(n_threads + 1, dtype=SPLITTING)
+    splitting["leaf"], splitting["pair"][-1] = -1, (0, -1)
+    best, is_open = np.zeros((n_threads, 2), dtype=SPLIT), np.zeros((n_most, n_blocks), dtype=bool)
+    best["gain"], is_open[0] = -np.inf, True
+    root = SimpleNamespace(hessian=sums[1, 0], n_documents=sums[2, 0], depth=0)
+    if not splitter.may_split(root, rules):
+        step["kind"] = _END
     return Growth(
         nodes,
         splits,
         paths=np.ones((n_most, len(data.groups)), dtype=bool),
-        is_open=np.ones((n_most, n_blocks), dtype=bool),
-        best=np.zeros((n_threads, 2), dtype=SPLIT),
+        is_open=is_open,
+        best=best,
         filled=aligned((n_filled, n_blocks, n_integers), np.int64),
         pairs=np.empty((n_pairs, 2), dtype=np.int64),
         planned=np.empty(n_pairs, dtype=np.int64),
         memory=aligned((n_threads,), splitter.MEMORY),
+        scratch=aligned((n_threads, -(-n_blocks // 8) * 8 + n_batch), np.int64),
         working=np.empty_like(rows),
+        splitting=splitting,
+        waiting=np.zeros(n_most, dtype=np.int64),
         step=step,
-        counters=tasks.new_counters(n_threads + 1),
+        counters=tasks.new_counters(n_threads + 1, n_parts or n_tasks),
     )
+
+
+def _records(array: np.ndarray) -> Any:
+    """Return a view of an array of records that have their fields as attributes, as in kernels."""
+    return array.view(np.recarray)
 
 
 def _with_sums(total: Callable[[np.ndarray], np.ndarray], tree: Growth) -> Growth:
@@ -185,34 +208,35 @@ def _with_sums(total: Callable[[np.ndarray], np.ndarray], tree: Growth) -> Growt
     """
     step = tree.step[0]
     histograms = tree.filled[len(tree.filled) - len(tree.pairs) :][: step["n_filled"]]
-    is_open = tree.is_open[tree.pairs[: step["n_filled"], 0]]
+    is_open = tree.is_open[tree.nodes["parent"][tree.pairs[: step["n_filled"], 0]]]
     tree.counters[:] = tasks.new_counters(len(tree.counters) - 1, step["n_tasks"])
-    if is_open.all() and step["speculates"]:  # then a search fills no other histograms
+    if is_open.all():
         return tree._replace(filled=total(histograms), pairs=tree.pairs[: step["n_filled"]])
     histograms[is_open] = total(histograms[is_open])
     return tree
 
 
 def _plan(tree: Growth, rules: TreeRules) -> None:
-    """Plan the leaves whose histograms the next message adds, and open the task before them."""
-    step, (leaves, is_last) = tree.step[0], speculation.next_leaves(tree, rules)
+    """Plan the leaves whose histograms the next message adds, and open the tasks of the first."""
+    step, (leaves, is_last) = _records(tree.step)[0], speculation.next_leaves(tree, rules)
     tree.planned[: len(leaves)] = leaves
-    step["n_planned"], step["n_begun"] = len(leaves), 0
-    if is_last:
-        step["n_most"] = step["n_nodes"] + 2
-    step["kind"] = _START if leaves else _END
-    tree.counters[:] = tasks.new_counters(len(tree.counters) - 1)
+    step.n_planned, step.n_begun, step.kind, n_tasks = len(leaves), 1, _END, 0
+    step.n_known, step.n_most = step.n_nodes, step.n_nodes + 2 * len(leaves) if is_last else -1
+    if leaves:
+        nodes, own = _records(tree.nodes), _records(tree.splitting)[-1]
+        n_tasks = _begin_to_split(leaves[0], own, step, nodes)
+    tree.counters[:] = tasks.new_counters(len(tree.counters) - 1, n_tasks)
 
 
 @njit(error_model="numpy", nogil=True, optimization=1)
 def _work(thread, shared, settings, extras):
     """Do tasks until none is free now; return whether there may be more later.
 
-    The thread that finishes the last task of a step begins the next step.
+    The thread that finishes the last task of a step begins the next step. A thread that has split a
+    leaf alone chooses its next one.
 
-    ``extras`` is None where there are neither categories, nor monotone constraints, nor other
-    workers, and trees do not grow level by level. The compiler then leaves out what only those
-    need, which is a third of the code.
+    ``extras`` is None where there are neither categories, nor constraints, nor other workers. The
+    compiler then leaves out what only those need, which is a third of the code.
 
     ``shared`` has the fields of ``Data``, the packed gradients, the rows and the fields of
     ``Growth``. A task and the end of a step are no functions of their own, since the compiler
@@ -239,34 +263,47 @@ def _work(thread, shared, settings, extras):
         pairs,
         planned,
         memory,
+        scratch,
         working,
+        splitting,
+        waiting,
         steps,
         counters,
     ) = arrays
     step, rules, n_blocks = steps[0], settings[0], filled.shape[1]
+    numbers, batch = scratch[thread], scratch[thread, (n_blocks + 7) // 8 * 8 :]
     while True:
         task = tasks.take_task(counters, thread) - 1
         if task < 0:
             return task == -1
 
-        # A task sorts a part of the rows, or fills the histogram of one, or fills or searches some
-        # of the blocks, or, after those, sorts the rows of another leaf.
-        n_parts, n, n_groups, first, last = step.n_parts, step.n_tasks, 0, 0, n_blocks
-        small = nodes[step.pair[0]]
-        open_blocks, leaf_rows = is_open[step.pair[0]], rows[small.begin : small.end]
-        if step.kind == _PARTS:
+        # A task sorts the rows of a leaf, or some of them.
+        kind, n_parts, n = step.kind, step.n_parts, step.n_tasks
+        is_alone, is_search = kind == _ALONE, kind == _SEARCH
+        n_groups, first, last = 0, 0, n_blocks
+        own = splitting[task if is_alone else len(splitting) - 1]
+        if kind == _SORT or is_alone:
+            part = task if kind == _SORT else 0
+            n_parts = n_parts if kind == _SORT else 1
+            leaf, split = nodes[own.leaf], splits[own.leaf]
+            sort_part(part, n_parts, leaf, split, rows, binned_by_column, working, memory[task])
+        # Or it fills histograms, of some rows or of some blocks, or it searches blocks.
+        needs_histograms = kind == _FILL or is_search
+        if is_alone:
+            join_parts(1, nodes[own.leaf], rows, working, memory[task:])
+            needs_histograms = _begin(own, nodes, splits, rules)
+            if extras is not None:
+                _constrain(own.leaf, nodes, groups, paths, rules, columns)
+            n, n_parts = 1, 0
+        small = nodes[own.pair[0]]
+        open_blocks, leaf_rows = is_open[small.parent], rows[small.begin : small.end]
+        if kind == _PARTS:
             begin, end = len(leaf_rows) * task // n_parts, len(leaf_rows) * (task + 1) // n_parts
-            blocks = _open_blocks(0, n_blocks, open_blocks)
-            fill(0, blocks, binned, zeros, packed, leaf_rows[begin:end], filled[task])
-        elif step.kind == _SORT or (task == n and step.ahead >= 0):
-            leaf, split, part = nodes[step.ahead], splits[step.ahead], task
-            if step.kind != _SORT:
-                part, n_parts = 0, 1
-            sort_part(part, n_parts, leaf, split, rows, binned_by_column, working, memory[part])
-            if step.kind != _SORT:
-                join_parts(1, leaf, rows, working, memory)
-        elif step.kind == _FILL or step.kind == _SEARCH:
-            first, last = n_blocks * task // n, n_blocks * (task + 1) // n
+            blocks = _open_blocks(0, n_blocks, open_blocks, numbers)
+            fill(0, blocks, binned, zeros, packed, leaf_rows[begin:end], filled[task], batch)
+        elif needs_histograms:
+            if not is_alone:
+                first, last = n_blocks * task // n, n_blocks * (task + 1) // n
             n_groups = (last - first + _TOGETHER // 2) // _TOGETHER
             n_groups += n_groups == 0
         for group in range(n_groups):
@@ -274,14 +311,14 @@ def _work(thread, shared, settings, extras):
             end = first + (last - first) * (group + 1) // n_groups
             into = histograms[small.slot, begin:end]
             if extras is not None and step.adds_up:
-                at = step.n_filled if step.kind == _FILL else step.searched
+                at = step.n_filled if kind == _FILL else step.searched
                 into = filled[len(filled) - len(pairs) + at, begin:end]
-            if step.kind == _FILL and n_parts:
+            if kind == _FILL and n_parts:
                 _add_parts(begin, end, n_parts, filled, into)
-            elif step.kind == _FILL:  # a second call, so that the compiler inlines ``fill`` nowhere
-                blocks = _open_blocks(begin, end, open_blocks)
-                fill(begin, blocks, binned, zeros, packed, leaf_rows, into)
-            if step.kind == _SEARCH or step.adds_up == 0:
+            elif not is_search:  # a second call, so that the compiler inlines ``fill`` nowhere
+                blocks = _open_blocks(begin, end, open_blocks, numbers)
+                fill(begin, blocks, binned, zeros, packed, leaf_rows, into, batch)
+            if is_search or step.adds_up == 0:
                 splitter.search_blocks(
                     begin,
                     into,
@@ -289,7 +326,7 @@ def _work(thread, shared, settings, extras):
                     groups,
                     histograms,
                     rules,
-                    step.pair,
+                    own.pair,
                     nodes,
                     paths,
                     is_open,
@@ -298,78 +335,81 @@ def _work(thread, shared, settings, extras):
                     extras,
                     step.adds_up > 0,
                 )
-        if not tasks.finish_task(counters):
+        if is_alone:
+            _keep_best(task, task + 1, own.pair, nodes, splits, best, rules, columns)
+            if not tasks.lock(counters):
+                continue
+            step.n_alone -= 1
+            nodes[own.leaf].state, own.leaf = _IS_SPLIT, -1
+        elif not tasks.finish_task(counters):
             continue
 
-        # The end of a step: best splits are stored, and the next leaf is split if it is known.
-        n_tasks, kind = -1, step.kind  # -1 ends the threads
+        # The end of a step: the next one is begun, or the best splits are stored.
+        n_tasks, number = -1, _COMPLETE
         if kind == _PARTS:
-            step.kind, n_tasks = _FILL, n + (step.ahead >= 0)
+            step.kind, n_tasks = _FILL, n
+        elif kind == _SORT:
+            join_parts(n_parts, nodes[own.leaf], rows, working, memory)
+            needs_histograms = _begin(own, nodes, splits, rules)
+            if extras is not None:
+                _constrain(own.leaf, nodes, groups, paths, rules, columns)
+            if needs_histograms:
+                small, n_integers = nodes[own.pair[0]], packed.shape[1]
+                sizes = n_integers, step.n_threads, n_blocks, len(histograms)
+                n_parts, n = _n_sharing(small.end - small.begin, *sizes)
+                step.n_parts, step.n_tasks, n_tasks = n_parts, n, n_parts if n_parts else n
+                step.kind = _PARTS if n_parts else _FILL
         elif extras is not None and kind == _FILL and step.adds_up:
             # One by one: to assign an array to a row takes two seconds to compile, for its errors.
-            pairs[step.n_filled, 0] = step.pair[0]
-            pairs[step.n_filled, 1] = step.pair[1]
+            pairs[step.n_filled, 0], pairs[step.n_filled, 1] = own.pair[0], own.pair[1]
             step.n_filled += 1
-        elif kind == _SORT:
-            join_parts(step.n_parts, nodes[step.ahead], rows, working, memory)
-        elif kind != _START:
-            _keep_best(step, nodes, splits, best, rules, columns)
-        if extras is not None and kind == _SEARCH:
+        elif not is_alone:
+            _keep_best(0, len(best), own.pair, nodes, splits, best, rules, columns)
+        if extras is not None and is_search:
             step.searched += 1
             if step.searched < step.n_filled:
-                n_tasks = _search_pair(step, pairs, best)
+                n_tasks = _search_pair(step, own, pairs)
             else:
                 step.n_filled = 0
-        is_root, ends = kind == _START and step.n_planned == 0, False
-        while n_tasks < 0 and not ends:
-            ends = step.n_nodes == len(nodes)
-            if extras is not None and step.n_filled > 0:
-                several = rules.level_by_level or step.speculates > 0
-                ends |= not (several and step.adds_up > 0)
-            if not ends and not is_root:
-                if extras is None:
-                    number = _best_leaf(step.n_nodes, nodes, splits, False)
-                elif step.kind == _SORT:
-                    number = step.ahead
-                else:
-                    number = _next_leaf(step, planned, nodes, splits, rules.level_by_level)
-                ends = number < 0
-                if not ends:
-                    leaf, split = nodes[number], splits[number]
-                    n_parts = 0 if leaf.middle >= 0 else _n_parts_to_sort(leaf, step.n_threads)
-                    if n_parts > 1:
-                        step.kind, step.ahead = _SORT, number
-                        step.n_parts = n_tasks = n_parts
-                        break
-                    if n_parts == 1:
-                        sort_part(0, 1, leaf, split, rows, binned_by_column, working, memory[0])
-                        join_parts(1, leaf, rows, working, memory)
-                    _split(leaf, split, step, nodes)
-                    if extras is not None:
-                        _bound(number, nodes, rules, columns)
-                    _pass_on(number, nodes, groups, paths, is_open)
-            if not ends:
-                step.kind, step.ahead, is_root = _FILL, -1, False
-                if _may_split_either(step, nodes, rules):
-                    sizes = n_blocks, packed.shape[1], len(histograms)
-                    n_tasks = _first_tasks(step, nodes, best, sizes)
-                    if step.n_tasks > 1 and step.adds_up == 0:  # rows of a leaf may be sorted
-                        step.ahead = _best_leaf(step.n_nodes, nodes, splits, True)
-                    n_tasks += step.kind == _FILL and step.ahead >= 0
-        if ends:
+        if n_tasks >= 0:
+            tasks.open_tasks(counters, n_tasks)
+            continue
+
+        # A leaf has been split: the next ones are chosen.
+        if extras is not None and step.adds_up:
+            if step.n_begun < step.n_planned:
+                number, step.n_known = planned[step.n_begun], step.n_nodes
+                step.n_begun += 1
+        else:
+            if not is_alone:
+                tasks.lock(counters)
+                if own.leaf >= 0:  # not the root, which has been searched only
+                    nodes[own.leaf].state = _IS_SPLIT
+            number = _give_leaves(
+                step, nodes, splits, waiting, splitting, counters, rules, n_blocks
+            )
+        if number >= 0:
+            n_tasks = _begin_to_split(number, splitting[len(splitting) - 1], step, nodes)
+            tasks.open_tasks(counters, n_tasks)
+        elif number == _LATER:
+            tasks.unlock(counters)
+        else:  # first, no thread may take a task any more: what it did would depend on the kind
+            tasks.open_tasks(counters, -1)
             step.kind = _END
-            if extras is not None:
-                step.kind, step.searched = (_PLAN if step.speculates else _END), 0
+            if extras is not None and step.adds_up:
+                step.kind, step.searched = _PLAN, 0
                 if step.n_filled:
                     step.kind = _SEARCH
-                    _search_pair(step, pairs, best)
-        tasks.open_tasks(counters, n_tasks)
+                    _search_pair(step, own, pairs)
 
 
 @register_jitable(error_model="numpy")
-def _open_blocks(first, last, is_open):
-    """Return the numbers of the blocks from ``first`` to ``last`` that may split the new leaves."""
-    blocks, n = np.empty(last - first, np.int64), 0
+def _open_blocks(first, last, is_open, blocks):
+    """Return the numbers of the blocks from ``first`` to ``last`` that may split the new leaves.
+
+    They are written to ``blocks``.
+    """
+    n = 0
     for block in range(first, last):
         blocks[n] = block
         n += is_open[block]
@@ -391,70 +431,40 @@ def _add_parts(first, last, n_parts, filled, into):
 
 
 @register_jitable(error_model="numpy")
-def _search_pair(step, pairs, best):
+def _search_pair(step, own, pairs):
     """Prepare the search of the next pair of filled leaves; return the number of tasks."""
-    step.pair[0], step.pair[1] = pairs[step.searched, 0], pairs[step.searched, 1]
-    for task in range(len(best)):
-        best[task, 0].gain = best[task, 1].gain = -np.inf
+    own.pair[0], own.pair[1] = pairs[step.searched, 0], pairs[step.searched, 1]
     return step.n_tasks
 
 
 @register_jitable(error_model="numpy")
-def _may_split_either(step, nodes, settings):
-    """Return whether one of the two new leaves may be split: by the rules, and in this tree."""
-    if step.n_nodes == step.n_most:  # their histograms are not needed
-        return False
-    small, large = step.pair[0], step.pair[1]
-    may = splitter.may_split(nodes[small], settings)
-    return may or (large >= 0 and splitter.may_split(nodes[large], settings))
-
-
-@register_jitable(error_model="numpy")
-def _first_tasks(step, nodes, best, sizes):
-    """Prepare the search of two new leaves; return the number of tasks of its first step.
+def _n_sharing(n_rows, n_integers, n_threads, n_blocks, n_leaves):
+    """Return how many threads share the rows of a leaf, and how many share the blocks after that.
 
     In a leaf of many rows, each thread first computes the histogram of a part of the rows. So each
-    row is read once, by one thread. The histograms of parts need no more memory than those of all
-    leaves. ``sizes`` are the numbers of blocks, of packed integers and of leaves.
+    row is read once, by one thread. The parts are at most as many as leaves whose histograms are
+    stored, so that they need no more memory; there are none (0) if one thread would have all rows.
     """
-    n_blocks, n_integers, n_leaves = sizes
-    small = nodes[step.pair[0]]
-    n_rows = small.end - small.begin
-    for task in range(len(best)):
-        best[task, 0].gain = best[task, 1].gain = -np.inf
+    n_parts = 0
+    if n_blocks < n_threads * _BLOCKS_OF_THREAD:  # else threads share the blocks alone
+        n_parts = n_rows // (_ROWS_OF_PART * n_integers)
+        n_parts = n_parts if n_parts < n_threads else n_threads
+        n_parts = n_parts if n_parts < n_leaves else n_leaves
     is_shared = (n_rows + _SEARCH_IN_ROWS) * n_blocks >= _SHARED
-    n_sharing = step.n_threads if step.n_threads < n_blocks else n_blocks
-    step.n_tasks = n_sharing if is_shared else 1
-    step.n_parts = _n_parts(n_rows, n_integers, step.n_threads, n_blocks, n_leaves)
-    if step.n_parts == 0:
-        return step.n_tasks
-    step.kind = _PARTS
-    return step.n_parts
+    n_tasks = n_threads if n_threads < n_blocks else n_blocks
+    return n_parts if n_parts > 1 else 0, n_tasks if is_shared else 1
 
 
 @register_jitable(error_model="numpy")
-def _n_parts(n_rows, n_integers, n_threads, n_blocks, n_leaves):
-    """Return the number of parts into which the rows of a leaf are divided; 0 for no division.
+def _keep_best(first, last, pair, nodes, splits, best, settings, columns):
+    """Store the best split of both new leaves over tasks from ``first`` to ``last`` - 1.
 
-    They are at most as many as threads, and as leaves whose histograms are stored.
-    """
-    if n_blocks >= n_threads * _TOGETHER:  # threads share the blocks as well
-        return 0
-    n_parts = n_rows // (_ROWS_OF_PART * n_integers)
-    n_parts = n_parts if n_parts < n_threads else n_threads
-    n_parts = n_parts if n_parts < n_leaves else n_leaves
-    return n_parts if n_parts > 1 else 0
-
-
-@register_jitable(error_model="numpy")
-def _keep_best(step, nodes, splits, best, settings, columns):
-    """Store the best split of both new leaves over all tasks, by the first feature of equal ones.
-
-    Its gain becomes the net gain, or -inf if that is too small.
+    Of equal ones, it is the one by the first feature. Its gain becomes the net gain, or -inf if
+    that is too small.
     """
     for child in range(2):
-        number, chosen = step.pair[child], 0
-        for task in range(len(best)):
+        number, chosen = pair[child], first
+        for task in range(first, last):
             split, other = best[task, child], best[chosen, child]
             is_first = columns[split.column].feature < columns[other.column].feature
             if split.gain > other.gain or (is_first and split.gain == other.gain):
@@ -463,64 +473,117 @@ def _keep_best(step, nodes, splits, best, settings, columns):
             splitter.copy_split(best[chosen, child], splits[number])
             gain = splitter.net_gain(splits[number].gain, nodes[number], settings)
             splits[number].gain = gain
+        for task in range(first, last):  # for the next leaf
+            best[task, child].gain = -np.inf
 
 
 @register_jitable(error_model="numpy")
-def _best_leaf(n_nodes, nodes, splits, unsorted):
-    """Return the leaf whose split gains most, the first of equal ones; -1 if no split has a gain.
+def _take(number, is_last, own, step, nodes):
+    """Begin to split leaf ``number``: its new leaves get the next two numbers."""
+    own.leaf, own.is_last = number, is_last
+    nodes[number].state, nodes[number].first = _IN_WORK, step.n_nodes
+    step.n_nodes += 2
 
-    It is what :func:`_next_leaf` returns for trees that grow leaf by leaf, in one process. If
-    ``unsorted``, it is one whose rows are not sorted by the side of its split.
+
+@register_jitable(error_model="numpy")
+def _give_leaves(step, nodes, splits, waiting, splitting, counters, settings, n_blocks):
+    """Give each thread without a leaf one that it splits alone, if there is one.
+
+    Return a leaf that all threads split together, ``_COMPLETE`` or ``_LATER``.
+
+    Leaves that are being split by other threads may have new leaves that gain more than those that
+    wait. So leaves are split before it is known that the tree needs them, as many in vain as there
+    is memory for. What is known is the order in which one thread would split the leaves up to the
+    first one that is still being split; nodes are numbered in this order.
     """
-    chosen, largest = -1, -np.inf
-    for i in range(n_nodes):
-        if unsorted and nodes[i].middle >= 0:
-            continue
-        if nodes[i].column < 0 and splits[i].gain > largest:
-            chosen, largest = i, splits[i].gain
-    return chosen
+    # ``waiting`` has the leaf last that one thread would split first.
+    n, n_known = step.n_waiting, step.n_known
+    while n > 0 and n_known < step.n_most and nodes[waiting[n - 1]].state == _IS_SPLIT:
+        n -= 1
+        left = nodes[waiting[n]].first
+        for new in range(left, left + 2):
+            nodes[new].number, at = n_known, n
+            n_known += 1
+            if splits[new].gain == -np.inf:
+                continue
+            while at > 0 and not _comes_first(new, waiting[at - 1], nodes, splits, settings):
+                waiting[at] = waiting[at - 1]
+                at -= 1
+            waiting[at] = new
+            n += 1
+    step.n_waiting, step.n_known = n, n_known
+    if n == 0 or n_known == step.n_most or splits[waiting[n - 1]].gain == -np.inf:
+        return _COMPLETE
+    n_threads, task = len(splitting) - 1, 0
+    for at in range(n - 1, -1, -1):
+        number = waiting[at]
+        n_known += 2  # nodes, or more, once one thread would have split the leaf
+        while task < n_threads and splitting[task].leaf >= 0:
+            task += 1
+        n_needed = 0 if at == n - 1 else step.n_most - step.n_known
+        if n_known > step.n_most or task == n_threads or step.n_nodes + 2 + n_needed > len(nodes):
+            break
+        if nodes[number].state == _WAITS:
+            is_shared = _is_shared(
+                nodes[number], splits[number], nodes[0].end, n, n_threads, n_blocks
+            )
+            if is_shared and step.n_alone > 0:
+                break
+            if is_shared:
+                return number
+            _take(number, n_known == step.n_most, splitting[task], step, nodes)
+            step.kind = _ALONE
+            step.n_alone += 1
+            tasks.open_task(counters, task + 1)
+    return _LATER
 
 
 @register_jitable(error_model="numpy")
-def _next_leaf(step, planned, nodes, splits, level_by_level):
-    """Return the leaf to split next, the first of equal ones; -1 if no split has a gain.
+def _comes_first(leaf, other, nodes, splits, settings):
+    """Return whether a leaf is split before another one, whose number is lower.
 
-    Level by level, leaves of the highest level come first. If leaves are planned (see
-    ``speculation``), it is the next of them.
+    Its split gains more; level by level, leaves of the highest level come first.
     """
-    chosen = -1
-    if step.speculates:
-        if step.n_begun == step.n_planned:
-            return chosen
-        step.n_begun += 1
-        return planned[step.n_begun - 1]
-    for i in range(step.n_nodes):
-        if nodes[i].column >= 0 or splits[i].gain == -np.inf:
-            continue
-        levels = nodes[i].depth - nodes[chosen].depth if chosen >= 0 and level_by_level else 0
-        if chosen < 0 or levels < 0 or (levels == 0 and splits[i].gain > splits[chosen].gain):
-            chosen = i
-    return chosen
+    if settings.level_by_level and nodes[leaf].depth != nodes[other].depth:
+        return nodes[leaf].depth < nodes[other].depth
+    return splits[leaf].gain > splits[other].gain
 
 
 @register_jitable(error_model="numpy")
-def _n_parts_to_sort(leaf, n_threads):
-    """Return the number of parts of the rows of a leaf, each of which one thread sorts."""
-    n_parts = (leaf.end - leaf.begin) // _SORTED_ROWS_OF_PART
-    n_parts = n_parts if n_parts < n_threads else n_threads
-    return n_parts if n_parts > 1 else 1
+def _is_shared(leaf, split, n_rows, n_waiting, n_threads, n_blocks):
+    """Return whether all threads split a leaf together, of a tree grown on ``n_rows``.
 
-
-@register_jitable(error_model="numpy")
-def _split(parent, split, step, nodes):
-    """Split ``parent``, whose rows are sorted by side, by ``split``: add two leaves to ``nodes``.
-
-    ``step`` gets the numbers of the new leaves, the one with fewer documents first.
+    They do if it is large, or if there are fewer leaves than threads.
     """
-    first, middle = step.n_nodes, parent.middle
+    n_right = leaf.n_documents - split.n_documents
+    n_filled = split.n_documents if split.n_documents < n_right else n_right
+    is_needed = n_waiting < n_threads or n_filled * n_threads >= _LARGE * n_rows
+    is_enough = (n_filled + _SEARCH_IN_ROWS) * n_blocks >= _SHARED
+    return n_threads > 1 and is_needed and is_enough
+
+
+@register_jitable(error_model="numpy")
+def _begin_to_split(number, own, step, nodes):
+    """Take a leaf that all threads split; return the number of tasks that sort its rows."""
+    _take(number, step.n_known + 2 == step.n_most, own, step, nodes)
+    n_parts = (nodes[number].end - nodes[number].begin) // _SORTED_ROWS_OF_PART
+    n_parts = n_parts if n_parts < step.n_threads else step.n_threads
+    step.kind, step.n_parts = _SORT, n_parts if n_parts > 1 else 1
+    return step.n_parts
+
+
+@register_jitable(error_model="numpy")
+def _begin(own, nodes, splits, settings):
+    """Split ``own.leaf``, whose rows are sorted by side; return whether histograms are needed.
+
+    They are not if the new leaves may not be split: by the rules, or in this tree. ``own`` gets the
+    numbers of the new leaves, the one with fewer documents first.
+    """
+    parent, split = nodes[own.leaf], splits[own.leaf]
+    first, middle = parent.first, parent.middle
     left, right = nodes[first], nodes[first + 1]
     parent.column, parent.bin, parent.missing_left = split.column, split.bin, split.missing_left
-    parent.first, parent.gain = first, split.gain
+    parent.gain = split.gain
     left.begin, left.end, right.begin, right.end = parent.begin, middle, middle, parent.end
     left.gradient, right.gradient = split.gradient, parent.gradient - split.gradient
     left.hessian, right.hessian = split.hessian, parent.hessian - split.hessian
@@ -528,34 +591,26 @@ def _split(parent, split, step, nodes):
     right.n_documents = parent.n_documents - split.n_documents
     left.depth = right.depth = parent.depth + 1
     left.slot = right.slot = parent.slot
+    left.parent = right.parent = own.leaf
     small = first + np.int64(left.n_documents > right.n_documents)  # its histogram is computed
     nodes[small].slot = (first + 1) // 2  # the number of leaves before
-    step.pair[0], step.pair[1] = small, 2 * first + 1 - small
-    step.n_nodes += 2
+    own.pair[0], own.pair[1] = small, 2 * first + 1 - small
+    may = splitter.may_split(left, settings) or splitter.may_split(right, settings)
+    return may and own.is_last == 0
 
 
 @register_jitable(error_model="numpy")
-def _pass_on(number, nodes, groups, paths, is_open):
-    """Copy the constraints and the open blocks of leaf ``number`` to its two children.
+def _constrain(number, nodes, groups, paths, settings, columns):
+    """Set what constraints leave to the two new leaves below a node.
 
     ``paths`` tells which groups of features the splits above allow: the groups that contain all
-    features of these splits. ``is_open`` tells which blocks may split a node.
-    """
-    first, column = nodes[number].first, nodes[number].column
-    for group in range(len(groups)):
-        allows = paths[number, group] and groups[group, column]
-        paths[first, group] = paths[first + 1, group] = allows
-    for block in range(is_open.shape[1]):
-        is_open[first, block] = is_open[first + 1, block] = is_open[number, block]
-
-
-@register_jitable(error_model="numpy")
-def _bound(number, nodes, settings, columns):
-    """Set the bounds of values of the two new leaves below a node, from the node's.
-
-    With a monotone constraint (a sign that is not 0), the mean of their values bounds both.
+    features of these splits. With a monotone constraint (a sign that is not 0), the mean of the
+    values of the new leaves bounds both; else the bounds of the node do.
     """
     parent, left, right = nodes[number], nodes[nodes[number].first], nodes[nodes[number].first + 1]
+    for group in range(len(groups)):
+        allows = paths[number, group] and groups[group, parent.column]
+        paths[parent.first, group] = paths[parent.first + 1, group] = allows
     sign = columns[parent.column].sign
     left.lower = right.lower = parent.lower
     left.upper = right.upper = parent.upper

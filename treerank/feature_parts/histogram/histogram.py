@@ -60,6 +60,14 @@ def shared_zeros(binned: np.ndarray, zeros: np.ndarray) -> np.ndarray | None:
     return zeros if (_SPARSE * shares > len(some)).any() else None
 
 
+def size_of_batch(n_integers: int, n_blocks: int) -> int:
+    """Return how many numbers the data of a batch take, of up to ``n_blocks`` blocks.
+
+    ``n_integers`` is the number of packed integers of a document.
+    """
+    return (n_integers + max(n_blocks, int(_EIGHT)) + 1) * BATCH
+
+
 @register_jitable(error_model="numpy")
 def fill(
     first: int,
@@ -69,6 +77,7 @@ def fill(
     packed: np.ndarray,
     rows: np.ndarray,
     histograms: np.ndarray,
+    batch: np.ndarray,
 ) -> None:
     """Write the histograms of the documents ``rows`` for some blocks.
 
@@ -76,6 +85,9 @@ def fill(
     documents out. ``packed`` are the packed gradients of all rows. ``rows``, of uint32, and
     ``bins`` are read by address, so they must be contiguous. ``histograms``, of shape
     (n, 8 * STRIDE * n_integers), are the histograms of the blocks from number ``first`` on.
+    ``batch`` is memory for the data of a batch, see :func:`size_of_batch`: the packed gradients of
+    each document; then, block by block, the bins of each document; then the numbers of the
+    documents that are not left out.
     """
     n_integers, n_blocks = np.uint64(packed.shape[1]), np.uint64(len(blocks))
     if n_blocks == 0:
@@ -85,10 +97,6 @@ def fill(
     if n_words < _EIGHT <= np.uint64(bins.shape[1]):  # a square is copied faster than a few blocks
         last = np.uint64(bins.shape[1]) - _EIGHT
         begin, n_words = begin if begin < last else last, _EIGHT
-    # The packed gradients of each document; then, block by block, the bins of each document; then
-    # the numbers of the chosen documents. The size is of int64, as that of other arrays: each type
-    # compiles anew.
-    batch = np.empty(np.int64(n_integers + n_words + _ONE) * BATCH, np.int64)
     for k in range(n_blocks):
         at = np.uint64(blocks[k] - first)
         for i in range(np.uint64(histograms.shape[1])):  # a slice takes longer to compile

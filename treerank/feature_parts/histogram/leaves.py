@@ -84,11 +84,7 @@ def add_leaves(
     steps = -np.divide(shrunk, h + rules.reg_lambda, out=np.zeros_like(g), where=heavy)
     bounds = leaves["lower"][:, None], leaves["upper"][:, None]
     values[is_leaf] = np.where(heavy, learning_rate * np.clip(steps, *bounds), 0.0)
-    # A leaf whose rows were sorted ahead, but that was not split, has two runs of ascending rows.
-    middle = np.where(leaves["middle"] < 0, leaves["end"], leaves["middle"])
-    runs = np.column_stack([leaves["begin"], middle, middle, leaves["end"]]).reshape(-1, 2)
-    of_runs = np.repeat(values[is_leaf], 2, axis=0)
-    in_parts(add_runs, len(scores), runs, rows, of_runs, scores)
+    in_parts(add_runs, len(scores), _spans(leaves), rows, values[is_leaf], scores)
     return values
 
 

@@ -32,14 +32,14 @@ _CLOSE, _TINY = 1 - 1e-13, 1e-290
 
 #: Unused bytes after a record: what two threads write is never in one cache line, for which they
 #: would wait.
-_PADDING = ("unused", np.uint8, (128,))
+PADDING = ("unused", np.uint8, (128,))
 #: The best split of a leaf so far, with fields as in ``tree.NODE``. The gain is the gain of both
 #: sides, from which the gain of the unsplit leaf is not yet subtracted. Sums are over the documents
 #: that go left. ``goes_left`` is 1 for each bin that goes left.
 SPLIT = np.dtype(
     [(name, np.int64) for name in ("column", "bin", "missing_left")]
     + [(name, np.float64) for name in ("gain", "gradient", "hessian", "n_documents")]
-    + [("goes_left", np.uint8, (N_BINS,)), _PADDING]
+    + [("goes_left", np.uint8, (N_BINS,)), PADDING]
 )
 
 
@@ -51,7 +51,7 @@ MEMORY = np.dtype(
         ("sums", np.float64, (3, N_BINS)),
         ("running", np.int64, (2, N_BINS)),
         ("n_left", np.int64),
-        ("unused", np.uint8, (120,)),  # as ``_PADDING``, and whole cache lines
+        ("unused", np.uint8, (120,)),  # as ``PADDING``, and whole cache lines
     ]
 )
 
@@ -160,7 +160,7 @@ def search_blocks(
     replaces the best one of the task. The arrays are fields of ``tree.Data`` and ``tree.Growth``,
     ``settings`` is a record of layout and rules, and ``memory`` one of ``MEMORY``.
     Of equal splits, the one by the first feature is the best, wherever its column is. ``extras``
-    may be None only if there are neither categories, nor monotone constraints, nor other workers.
+    may be None only if there are neither categories, nor constraints, nor other workers.
     """
     sums, running = memory.sums, memory.running
     for block in range(first, first + len(small)):
@@ -168,11 +168,13 @@ def search_blocks(
         for child in range(1 + (pair[1] >= 0)):
             number, may_cut = pair[child], False
             leaf, split = nodes[number], best[child]
-            if not (is_open[number, block] and may_split(leaf, settings)):
+            if not (is_open[leaf.parent, block] and may_split(leaf, settings)):
                 continue
             packed = histograms[leaf.slot, block] if child else sibling
             for at in range(block * WIDTH, (block + 1) * WIDTH):
-                if not _is_on_path(at, groups, paths[number]):
+                if extras is None and not groups[0, at]:
+                    continue
+                if extras is not None and not _is_on_path(at, groups, paths[number]):
                     continue
                 column, begin = columns[at], at % WIDTH * STRIDE
                 n = column.n_values + column.is_category  # codes without a bin: one more category

@@ -4,8 +4,13 @@ Each task is open, taken or not there, and threads share the number of tasks tha
 A thread takes its own task, the one with its number, so that it finds in its cache what it left
 there in the step before. Now and then it looks for others that nobody has taken: a thread that
 comes late, or never, leaves more tasks to the other threads. The thread that finishes the last task
-of a step opens the next step. All threads wait for a thread that has taken a task: if it cannot
-finish the task, it must set all counters to -1, which ends the threads.
+of a step opens the next step.
+
+Where no task waits for another, tasks are opened one by one instead: a thread that has finished one
+takes the lock, opens what there is to do, and releases the lock.
+
+All threads wait for a thread that has taken a task: if it cannot finish the task, it must set all
+counters to -1, which ends the threads.
 """
 
 from typing import Any
@@ -64,11 +69,40 @@ def finish_task(counters: np.ndarray) -> bool:
 
 @register_jitable
 def open_tasks(counters: np.ndarray, n: int) -> None:
-    """Open a step of ``n`` tasks after a finished step; -1 ends the threads."""
+    """Open a step of ``n`` tasks after a finished step; -1 ends the threads.
+
+    The thread may hold the lock, which is released. If threads end, others may still do a task.
+    """
     begin, last = np.uint64(counters.ctypes.data), n if n > 0 else len(counters) - 1
-    _replace(begin, 0, 0, n)  # type: ignore[call-arg]
-    for task in range(last, 0, -1):  # a thread that takes a task may finish it at once
-        _replace(begin, task, 0, 1 if n > 0 else -1)
+    for task in range(last + 1):  # their number first: a thread that takes a task may finish it
+        state: int = _read(begin, task)  # type: ignore[call-arg]
+        while state >= 0 and _replace(begin, task, state, 1 if task > 0 and n > 0 else n) != state:
+            state = _read(begin, task)
+
+
+@register_jitable
+def open_task(counters: np.ndarray, task: int) -> None:
+    """Open one task, from 1, whose end no other task waits for."""
+    _replace(np.uint64(counters.ctypes.data), task, 0, 1)  # type: ignore[call-arg]
+
+
+@register_jitable
+def lock(counters: np.ndarray) -> bool:
+    """Wait until no other thread has the lock, and take it; return False if the work is done.
+
+    Only for tasks that are opened one by one: the lock is the number of tasks of a step.
+    """
+    begin = np.uint64(counters.ctypes.data)
+    while True:
+        state: int = _read(begin, 0)  # type: ignore[call-arg]
+        if state < 0 or (state == 0 and _replace(begin, 0, 0, 1) == 0):
+            return state == 0
+
+
+@register_jitable
+def unlock(counters: np.ndarray) -> None:
+    """Release the lock."""
+    _replace(np.uint64(counters.ctypes.data), 0, 1, 0)  # type: ignore[call-arg]
 
 
 @intrinsic

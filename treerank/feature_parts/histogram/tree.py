@@ -6,7 +6,7 @@ import numpy as np
 
 from treerank.feature_parts.histogram.binning import WIDTH
 from treerank.feature_parts.histogram.histogram import STRIDE
-from treerank.feature_parts.histogram.splitter import TreeRules
+from treerank.feature_parts.histogram.splitter import PADDING, TreeRules
 from treerank.numerics.vectors import aligned
 
 GROW_POLICIES = {"leafwise": False, "depthwise": True}
@@ -17,36 +17,47 @@ GROW_POLICIES = {"leafwise": False, "depthwise": True}
 #: - bin, missing_left: last bin that goes left, and whether missing values do.
 #: - first: left child; the right child is the node after it.
 #: - begin, end: its rows of this worker, as a range of the sorted rows.
-#: - middle: where the rows begin that its split sends right; -1 as long as they are not sorted.
+#: - middle: where the rows begin that its split sends right, once they are sorted.
+#: - state: see ``grower``.
+#: - number: of the node in the finished tree; -1 as long as it is unknown.
+#: - parent: node above it; the root is its own.
 #: - slot: number of its histogram. The larger leaf of a split gets that of the leaf that was split.
 #: - depth: number of splits above it.
 #: - gain: of the split.
 #: - gradient, hessian, n_documents: sums over its rows of all workers.
 #: - lower, upper: bounds of its value, from monotone constraints.
 _RANGE = ("begin", "end", "middle")
-_INTEGERS = ("column", "bin", "missing_left", "first", *_RANGE, "depth", "slot")
+_STATES = ("state", "number", "parent")
+_INTEGERS = ("column", "bin", "missing_left", "first", *_RANGE, *_STATES, "depth", "slot")
 _NUMBERS = ("gain", "gradient", "hessian", "n_documents", "lower", "upper")
 NODE = np.dtype([(n, np.int64) for n in _INTEGERS] + [(n, np.float64) for n in _NUMBERS])
 
 
+#: A leaf that is being split:
+#:
+#: - leaf: its number; -1 for none.
+#: - pair: the two new leaves, the smaller one first; the second one is -1 if the first is the root.
+#: - is_last: whether no leaf is split after it, so that the new leaves need no histograms.
+_SPLITTING = [("leaf", np.int64), ("is_last", np.int64), ("pair", np.int64, (2,))]
+SPLITTING = np.dtype([*_SPLITTING, PADDING])
 #: The step that threads are in:
 #:
 #: - kind: see ``grower``.
 #: - n_nodes: number of nodes so far.
-#: - n_most: number of nodes after the last split, whose leaves need no histograms.
+#: - n_most: number of nodes after the last split, if there are several workers.
 #: - n_threads: number of threads.
 #: - adds_up: whether histograms are added up over workers before they are searched.
-#: - speculates: whether leaves are split before it is known that the tree needs it.
 #: - n_parts, n_tasks: number of parts of the rows, 0 or at least 2; number of tasks of the blocks.
 #: - n_filled: number of pairs of new leaves with histograms that wait for the search by workers.
 #: - searched: number of the pair that is searched.
 #: - n_planned, n_begun: number of leaves that are planned to be split, and of those that are split.
-#: - ahead: leaf whose rows are sorted during the step, as it will be split soon, or right after it
-#:   if all threads sort them; -1 for none.
-#: - pair: the two new leaves, the smaller one first; the second one is -1 if the first is the root.
-_STEP = ("kind", "n_nodes", "n_most", "n_threads", "adds_up", "speculates", "n_parts", "n_tasks")
-_PAIRS = ("n_filled", "searched", "n_planned", "n_begun", "ahead")
-STEP = np.dtype([(name, np.int64) for name in (*_STEP, *_PAIRS)] + [("pair", np.int64, (2,))])
+#: - n_known, n_waiting: number of splits whose place in the order of one process is known, and of
+#:   leaves that it could split next.
+#: - n_alone: number of leaves each of which one thread is splitting.
+_STEP = ("kind", "n_nodes", "n_most", "n_threads", "adds_up", "n_parts", "n_tasks")
+_PAIRS = ("n_filled", "searched", "n_planned", "n_begun")
+_LEAVES = ("n_known", "n_waiting", "n_alone")
+STEP = np.dtype([(name, np.int64) for name in (*_STEP, *_PAIRS, *_LEAVES)])
 
 
 class Data(NamedTuple):
@@ -94,9 +105,20 @@ class Growth(NamedTuple):
     pairs: np.ndarray  # new leaves with histograms that are not searched yet; of shape (n_pairs, 2)
     planned: np.ndarray  # leaves to split next, see ``speculation``
     memory: np.ndarray  # of each thread, and of each part that is sorted: ``splitter.MEMORY``
+    scratch: np.ndarray  # memory of each thread for numbers of blocks, and for a batch of data
     working: np.ndarray  # memory for rows that are being sorted
+    #: Leaves that one thread each is splitting, and then the one that all threads are splitting.
+    splitting: np.ndarray
+    #: Leaves that are split next, in one process; and working memory; of shape (2, n_nodes).
+    waiting: np.ndarray
     step: np.ndarray  # the step that threads are in
     counters: np.ndarray  # of its tasks, see ``tasks``
+
+
+def most_leaves(rules: TreeRules, n_rows: int) -> int:
+    """Return how many leaves a tree may have at most."""
+    n_leaves = min(rules.num_leaves, n_rows)
+    return min(n_leaves, 2**rules.max_depth) if 0 < rules.max_depth < 31 else n_leaves
 
 
 def make_histograms(
@@ -112,8 +134,5 @@ def make_histograms(
     counts the rows of all workers; there are at most as many leaves as rows.
     """
     n_rows, n_blocks = binned.shape[0] if n_rows is None else n_rows, binned.shape[1]
-    n_leaves = min(rules.num_leaves, n_rows) if n_blocks else 1  # nothing varies
-    if 0 < rules.max_depth < 31:
-        n_leaves = min(n_leaves, 2**rules.max_depth)
-    n_leaves += n_spare if n_blocks else 0
+    n_leaves = most_leaves(rules, n_rows) + n_spare if n_blocks else 1  # nothing varies
     return aligned((n_leaves, n_blocks, WIDTH * STRIDE * n_integers), np.int64)
