@@ -484,13 +484,18 @@ def twins(seed):
     return np.column_stack([X, half]), gradient, np.tile(hessian, 2)
 
 
-def surprises(seed):
+def surprises(seed, n=4000):
     """Splits above gain hardly anything, those below a lot, in some parts of the documents."""
     rng = np.random.default_rng(seed)
-    X = rng.integers(0, 12, size=(4000, 10)).astype(float)
+    X = rng.integers(0, 12, size=(n, 10)).astype(float)
     signs = np.sign(X[:, :3] - 5.5).prod(axis=1) * (X[:, 3] > 6) * 4
     gradient = np.round((signs + 0.3 * X[:, 3] + 0.02 * X[:, 4]) * 2**8) / 2**8
-    return X, gradient, np.ones(len(X))
+    return X, gradient, np.ones(n)
+
+
+def large_noise(seed):
+    """Leaves that threads split together, of which one follows after others were split in vain."""
+    return random_case(10_000, seed=429 + seed)
 
 
 @pytest.mark.parametrize("share", [0.1, 0.5, 1.0])
@@ -575,8 +580,8 @@ def test_workers_grow_the_same_tree_if_only_one_sorts_large_leaves_by_threads(sh
 
 
 @pytest.mark.parametrize("by_level", [False, True])
-@pytest.mark.parametrize("case", [twins, surprises])
-@pytest.mark.parametrize("num_leaves", [2, 3, 8, 31, 64])
+@pytest.mark.parametrize("case", [twins, surprises, large_noise])
+@pytest.mark.parametrize("num_leaves", [2, 3, 7, 8, 31, 64])
 @pytest.mark.parametrize("n_threads", [2, 3, 8])
 def test_leaves_that_threads_split_in_vain_change_no_bit(
     n_threads, num_leaves, case, by_level, monkeypatch
