@@ -70,8 +70,8 @@ def grown(
     binned = bin_rows(rows_of_X, bins)
     packed, layout = pack_rows(gradient, hessian, precision)
     rules = TreeRules(*shape, **(RULES | rules))
-    n_spare = speculation.n_spare_of_threads(rules, nb.get_num_threads())
-    n_spare = n_spare if total is None else speculation.n_spare(rules)
+    has_workers = total is not None
+    n_spare = speculation.n_spare(rules, nb.get_num_threads(), has_workers=has_workers)
     histograms = make_histograms(binned, layout.n_integers, rules, n_spare=n_spare)
     rows = np.arange(len(X), dtype=np.uint32) if rows is None else rows.astype(np.uint32)
     groups = bins.columns["feature"][None] >= 0
@@ -493,6 +493,12 @@ def surprises(seed, n=4000):
     return X, gradient, np.ones(n)
 
 
+def wide_surprises(seed):
+    """The same, with features of noise, so that threads split some leaves together."""
+    X, *derivatives = surprises(seed)
+    return np.column_stack([X, random_case(len(X), 90, missing=0, seed=seed)[0]]), *derivatives
+
+
 def large_noise(seed):
     """Leaves that threads split together, of which one follows after others were split in vain."""
     return random_case(10_000, seed=429 + seed)
@@ -580,13 +586,18 @@ def test_workers_grow_the_same_tree_if_only_one_sorts_large_leaves_by_threads(sh
 
 
 @pytest.mark.parametrize("by_level", [False, True])
-@pytest.mark.parametrize("case", [twins, surprises, large_noise])
+@pytest.mark.parametrize("case", [twins, surprises, wide_surprises, large_noise])
 @pytest.mark.parametrize("num_leaves", [2, 3, 7, 8, 31, 64])
 @pytest.mark.parametrize("n_threads", [2, 3, 8])
 def test_leaves_that_threads_split_in_vain_change_no_bit(
     n_threads, num_leaves, case, by_level, monkeypatch
 ):
-    settings = {"shape": (num_leaves, -1, by_level), "min_child_samples": 2}
+    settings = {
+        "shape": (num_leaves, 7 if n_threads == 3 else -1, by_level),
+        "min_child_samples": 2,
+    }
+    if n_threads == 8:
+        settings |= {"categorical": [0, 3], "min_split_gain": 0.1, "rows": np.arange(0, 4000, 3)}
     n_splits, true_tree = [], speculation.true_tree
 
     def watched(tree, rows):
@@ -607,15 +618,20 @@ def test_leaves_that_threads_split_in_vain_change_no_bit(
             for leaf in nodes[nodes["column"] < 0]:  # rows are ascending, as for one thread
                 assert (np.diff(rows[leaf["begin"] : leaf["end"]].astype(int)) > 0).all()
         n_needed = np.count_nonzero(alone["column"] >= 0)
-        n_spare = speculation.n_spare_of_threads(TreeRules(*settings["shape"], **RULES), n_threads)
+        rules = TreeRules(*settings["shape"], **RULES)
+        n_spare = speculation.n_spare(rules, n_threads, has_workers=False)
         assert n_needed <= min(n_splits) <= max(n_splits) <= num_leaves - 1 + n_spare
     if case is surprises and num_leaves == 8 and not by_level:
         assert n_splits[0] > n_needed
 
 
 def run_in_threads(work, n, numbers):
-    with ThreadPoolExecutor(len(numbers)) as pool:
-        list(pool.map(work, numbers, numbers))
+    threads = [threading.Thread(target=work, args=(k, k), daemon=True) for k in numbers]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+        assert not thread.is_alive()
 
 
 def test_each_score_gets_the_value_of_its_leaf_however_many_threads_share_the_scores(monkeypatch):

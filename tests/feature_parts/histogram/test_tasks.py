@@ -28,7 +28,7 @@ def work(thread, counters, done, step):
 
 @pytest.mark.parametrize("n_threads", [1, 2, 5])
 def test_each_task_is_done_once(n_threads):
-    counters, step = tasks.new_counters(7), np.zeros(1, dtype=int)
+    counters, step = tasks.new_counters(7, 1), np.zeros(1, dtype=int)
     done = np.zeros((N_STEPS, 7), dtype=int)
     counters[1] = 0  # until all threads have begun
 
@@ -91,8 +91,23 @@ def test_each_task_that_is_opened_by_itself_is_done_once(n_threads):
     assert not work_one_by_one(0, counters, done, item_of, state)
 
 
+locked = kernel_for("lock", nogil=True)(lambda counters: tasks.lock(counters))
+
+
+def test_a_thread_that_waits_for_the_lock_ends_if_another_fails():
+    counters, answers = tasks.new_counters(2, 0), list[bool]()
+    assert locked(counters)
+    thread = threading.Thread(target=lambda: answers.append(locked(counters)), daemon=True)
+    thread.start()
+    thread.join(0.1)
+    assert thread.is_alive()
+    counters[:] = -1
+    thread.join(60)
+    assert answers == [False]
+
+
 def test_a_thread_that_finds_no_task_comes_back():
-    counters = tasks.new_counters(3)
+    counters = tasks.new_counters(3, 1)
     counters[1] = 0  # another thread has the only task
     assert work(2, counters, np.zeros((0, 7), dtype=int), np.zeros(1, dtype=int))
 

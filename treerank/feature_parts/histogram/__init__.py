@@ -13,8 +13,8 @@ A fit finds the bins once (``binning``); then ``boost`` adds one tree after anot
 3. ``splitter`` finds the best split of each feature in a histogram, or the best set of categories.
 4. ``partition`` sorts the rows of a leaf by the side of the split to which they go.
 5. ``grower`` repeats steps 2 to 4 for the leaf with the largest gain, until no split has a gain.
-   Threads share the rows of a large leaf, then blocks of features (``tasks``), and workers add up
-   their histograms.
+   Threads share the rows of a large leaf, then blocks of features, and split other leaves alone
+   (``tasks``). Workers add up their histograms.
 
 Then ``leaves`` computes the values of the leaves from the exact gradients and hessians, whose sums
 the tree has if packing rounds none of them, and adds them to the scores; ``forest`` turns bins into
@@ -35,9 +35,9 @@ values of leaves            a tree       ``leaves``
 
 Random numbers are used only to sample rows and features, to round gradients and hessians, and to
 project several outputs; see ``sampling``. A tree grows in one kernel, which each thread calls once:
-the thread that finishes the last task of a step begins the next step, without Python. Workers
-exchange their sums in Python, and Ctrl-C takes effect between trees. Other kernels make one pass
-over a range of rows or leaves, which threads share. Kernels are compiled without what few fits
-need (categories, monotone constraints, levels, other workers, features that are mostly 0, bins in a
-file, rounded derivatives), and are compiled again for the first fit that needs it.
+the thread that finishes a leaf, or the last task of a step, begins what follows, without Python.
+Workers exchange their sums in Python, and Ctrl-C takes effect between trees. Other kernels make one
+pass over a range of rows or leaves, which threads share. Kernels are compiled without what few fits
+need (categories, constraints, other workers, features that are mostly 0, bins in a file, rounded
+derivatives), and are compiled again for the first fit that needs it.
 """

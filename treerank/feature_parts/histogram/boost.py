@@ -45,10 +45,8 @@ def boost(part: Any, task: GrowthTask, bins: Bins, rules: TreeRules, groups: np.
     """
     earlier, progress, held_out = task.earlier, task.progress, task.validation_rows
     scores, binned = _earlier_scores(task, task.rows), bin_rows(task.rows, bins)
-    if task.rows.is_shard:
-        n_spare = speculation.n_spare(rules)
-    else:
-        n_spare = speculation.n_spare_of_threads(rules, nb.get_num_threads())
+    is_shard, n_threads = task.rows.is_shard, nb.get_num_threads()
+    n_spare = speculation.n_spare(rules, n_threads, has_workers=is_shard)
     n_integers = PRECISIONS[part.precision][1]
     n_total = task.rows.n_total
     histograms = make_histograms(binned, n_integers, rules, n_total, n_spare)

@@ -47,8 +47,8 @@ from treerank.numerics.vectors import aligned
 
 #: Rows times blocks from which threads share a step; with fewer, waiting would take longer.
 _SHARED = 10_000
-#: Share of the rows of a thread from which threads share a leaf though enough leaves wait: in the
-#: end, others would wait for the thread that splits it.
+#: All threads split a leaf, even if each could have one of its own, if the smaller new leaf has at
+#: least this share of the rows per thread: at the end, the others would wait for it.
 _LARGE = 1 / 4
 #: Number of rows whose histogram takes as long to compute as a search for splits.
 _SEARCH_IN_ROWS = 1500
@@ -144,13 +144,13 @@ def _new_tree(
 
     The arguments are as in :func:`grow`.
     """
-    n_pairs = 0 if total is None else speculation.n_ahead(rules)
-    n_most = 2 * len(data.histograms) - 1
+    n_pairs = 0 if total is None else speculation.n_at_a_time(rules)
+    n_nodes = 2 * len(data.histograms) - 1
     packed = packed if len(rows) == len(packed) else packed[rows]
     sums, of_rows = np.empty((3, 1)), np.array([column.sum() for column in packed.T])
     running = np.empty((2, 1), dtype=np.int64)
     unpack(of_rows if total is None else total(of_rows), 0, 1, layout, running, sums)
-    nodes, splits = np.zeros(n_most, dtype=NODE), np.zeros(n_most, dtype=SPLIT)
+    nodes, splits = np.zeros(n_nodes, dtype=NODE), np.zeros(n_nodes, dtype=SPLIT)
     nodes["column"], nodes["lower"], nodes["upper"] = -1, -np.inf, np.inf
     nodes["number"][1:] = -1
     for name, value in zip(("gradient", "hessian", "n_documents"), sums[:, 0], strict=True):
@@ -166,12 +166,12 @@ def _new_tree(
     n_kept = min(most_leaves(rules, len(packed)), n_leaves) if total is None else n_leaves
     begin = {"kind": _PARTS if n_parts else _FILL, "n_parts": n_parts, "n_tasks": n_tasks}
     begin |= {"n_nodes": 1, "n_most": 2 * n_kept - 1, "n_threads": n_threads}
-    begin |= {"adds_up": total is not None, "n_known": 1, "n_waiting": 1}
+    begin |= {"adds_up": total is not None, "n_numbered": 1, "n_waiting": 1}
     for name, value in begin.items():
         step[name] = value
     splitting = np.zeros(n_threads + 1, dtype=SPLITTING)
     splitting["leaf"], splitting["pair"][-1] = -1, (0, -1)
-    best, is_open = np.zeros((n_threads, 2), dtype=SPLIT), np.zeros((n_most, n_blocks), dtype=bool)
+    best, is_open = np.zeros((n_threads, 2), dtype=SPLIT), np.zeros((n_nodes, n_blocks), dtype=bool)
     best["gain"], is_open[0] = -np.inf, True
     root = SimpleNamespace(hessian=sums[1, 0], n_documents=sums[2, 0], depth=0)
     if not splitter.may_split(root, rules):
@@ -179,7 +179,7 @@ def _new_tree(
     return Growth(
         nodes,
         splits,
-        paths=np.ones((n_most, len(data.groups)), dtype=bool),
+        paths=np.ones((n_nodes, len(data.groups)), dtype=bool),
         is_open=is_open,
         best=best,
         filled=aligned((n_filled, n_blocks, n_integers), np.int64),
@@ -189,9 +189,9 @@ def _new_tree(
         scratch=aligned((n_threads, -(-n_blocks // 8) * 8 + n_batch), np.int64),
         working=np.empty_like(rows),
         splitting=splitting,
-        waiting=np.zeros(n_most, dtype=np.int64),
+        waiting=np.zeros(n_nodes, dtype=np.int64),
         step=step,
-        counters=tasks.new_counters(n_threads + 1, n_parts or n_tasks),
+        counters=tasks.new_counters(n_threads, n_parts or n_tasks),
     )
 
 
@@ -221,7 +221,7 @@ def _plan(tree: Growth, rules: TreeRules) -> None:
     step, (leaves, is_last) = _records(tree.step)[0], speculation.next_leaves(tree, rules)
     tree.planned[: len(leaves)] = leaves
     step.n_planned, step.n_begun, step.kind, n_tasks = len(leaves), 1, _END, 0
-    step.n_known, step.n_most = step.n_nodes, step.n_nodes + 2 * len(leaves) if is_last else -1
+    step.n_numbered, step.n_most = step.n_nodes, step.n_nodes + 2 * len(leaves) if is_last else -1
     if leaves:
         nodes, own = _records(tree.nodes), _records(tree.splitting)[-1]
         n_tasks = _begin_to_split(leaves[0], own, step, nodes)
@@ -378,7 +378,7 @@ def _work(thread, shared, settings, extras):
         # A leaf has been split: the next ones are chosen.
         if extras is not None and step.adds_up:
             if step.n_begun < step.n_planned:
-                number, step.n_known = planned[step.n_begun], step.n_nodes
+                number, step.n_numbered = planned[step.n_begun], step.n_nodes
                 step.n_begun += 1
         else:
             if not is_alone:
@@ -393,7 +393,7 @@ def _work(thread, shared, settings, extras):
             tasks.open_tasks(counters, n_tasks)
         elif number == _LATER:
             tasks.unlock(counters)
-        else:  # first, no thread may take a task any more: what it did would depend on the kind
+        else:  # other threads may still split leaves that nobody needs
             tasks.open_tasks(counters, -1)
             step.kind = _END
             if extras is not None and step.adds_up:
@@ -497,13 +497,13 @@ def _give_leaves(step, nodes, splits, waiting, splitting, counters, settings, n_
     first one that is still being split; nodes are numbered in this order.
     """
     # ``waiting`` has the leaf last that one thread would split first.
-    n, n_known = step.n_waiting, step.n_known
-    while n > 0 and n_known < step.n_most and nodes[waiting[n - 1]].state == _IS_SPLIT:
+    n, n_nodes = step.n_waiting, step.n_numbered
+    while n > 0 and n_nodes < step.n_most and nodes[waiting[n - 1]].state == _IS_SPLIT:
         n -= 1
         left = nodes[waiting[n]].first
         for new in range(left, left + 2):
-            nodes[new].number, at = n_known, n
-            n_known += 1
+            nodes[new].number, at = n_nodes, n
+            n_nodes += 1
             if splits[new].gain == -np.inf:
                 continue
             while at > 0 and not _comes_first(new, waiting[at - 1], nodes, splits, settings):
@@ -511,17 +511,17 @@ def _give_leaves(step, nodes, splits, waiting, splitting, counters, settings, n_
                 at -= 1
             waiting[at] = new
             n += 1
-    step.n_waiting, step.n_known = n, n_known
-    if n == 0 or n_known == step.n_most or splits[waiting[n - 1]].gain == -np.inf:
+    step.n_waiting, step.n_numbered = n, n_nodes
+    if n == 0 or n_nodes == step.n_most or splits[waiting[n - 1]].gain == -np.inf:
         return _COMPLETE
     n_threads, task = len(splitting) - 1, 0
     for at in range(n - 1, -1, -1):
         number = waiting[at]
-        n_known += 2  # nodes, or more, once one thread would have split the leaf
+        n_nodes += 2  # of the finished tree at least, if it is one where this leaf is split
         while task < n_threads and splitting[task].leaf >= 0:
             task += 1
-        n_needed = 0 if at == n - 1 else step.n_most - step.n_known
-        if n_known > step.n_most or task == n_threads or step.n_nodes + 2 + n_needed > len(nodes):
+        n_needed = 0 if at == n - 1 else step.n_most - step.n_numbered
+        if n_nodes > step.n_most or task == n_threads or step.n_nodes + 2 + n_needed > len(nodes):
             break
         if nodes[number].state == _WAITS:
             is_shared = _is_shared(
@@ -531,7 +531,7 @@ def _give_leaves(step, nodes, splits, waiting, splitting, counters, settings, n_
                 break
             if is_shared:
                 return number
-            _take(number, n_known == step.n_most, splitting[task], step, nodes)
+            _take(number, n_nodes == step.n_most, splitting[task], step, nodes)
             step.kind = _ALONE
             step.n_alone += 1
             tasks.open_task(counters, task + 1)
@@ -553,7 +553,8 @@ def _comes_first(leaf, other, nodes, splits, settings):
 def _is_shared(leaf, split, n_rows, n_waiting, n_threads, n_blocks):
     """Return whether all threads split a leaf together, of a tree grown on ``n_rows``.
 
-    They do if it is large, or if there are fewer leaves than threads.
+    They do if it is large, or if there are fewer leaves than threads; but not if it is so small
+    that waiting would take longer.
     """
     n_right = leaf.n_documents - split.n_documents
     n_filled = split.n_documents if split.n_documents < n_right else n_right
@@ -565,7 +566,7 @@ def _is_shared(leaf, split, n_rows, n_waiting, n_threads, n_blocks):
 @register_jitable(error_model="numpy")
 def _begin_to_split(number, own, step, nodes):
     """Take a leaf that all threads split; return the number of tasks that sort its rows."""
-    _take(number, step.n_known + 2 == step.n_most, own, step, nodes)
+    _take(number, step.n_numbered + 2 == step.n_most, own, step, nodes)
     n_parts = (nodes[number].end - nodes[number].begin) // _SORTED_ROWS_OF_PART
     n_parts = n_parts if n_parts < step.n_threads else step.n_threads
     step.kind, step.n_parts = _SORT, n_parts if n_parts > 1 else 1

@@ -6,9 +6,9 @@ its threads would have to split one leaf together. But the leaves of large gain 
 whatever the leaves below the others gain. So several of them are split at a time: by threads one
 each, and by workers with one message that adds up their histograms. What a leaf gains does not
 depend on when it is split. So the order in which one process with one thread would have split the
-leaves is found from their gains, and splits that it would not have reached are taken back: with
-half of the leaves that wait, hardly any. Between workers, 30 splits need some 10 messages, 254 some
-50.
+leaves is found from their gains, and splits that it would not have reached are taken back. If
+workers split half of the leaves that wait, there are hardly any: 30 splits then need some 10
+messages, 254 some 50.
 """
 
 from heapq import heappop, heappush
@@ -18,26 +18,27 @@ import numpy as np
 from treerank.feature_parts.histogram.splitter import TreeRules
 from treerank.feature_parts.histogram.tree import Growth
 
-#: Most leaves that may be split in vain by workers, or by each of several threads: each takes
-#: memory for a histogram.
+#: Most leaves that workers may split in vain, and each of several threads of one process: each leaf
+#: takes memory for a histogram.
 _MOST_SPARE, _SPARE_OF_THREAD = 16, 4
-#: Share that is split at a time, of the leaves that will be split unless leaves below gain more.
+#: Share that workers split at a time, of the leaves that are split unless leaves below gain more.
 _SHARE = 0.5
 
 
-def n_spare_of_threads(rules: TreeRules, n_threads: int) -> int:
-    """Return the number of leaves that the threads of one process may split in vain."""
-    return min(rules.num_leaves // 2, _SPARE_OF_THREAD * n_threads) if n_threads > 1 else 0
+def n_spare(rules: TreeRules, n_threads: int, *, has_workers: bool) -> int:
+    """Return the number of leaves that may be split in vain."""
+    if has_workers:
+        n_spare = 0 if rules.level_by_level else _MOST_SPARE
+    else:
+        n_spare = _SPARE_OF_THREAD * n_threads if n_threads > 1 else 0
+    return min(rules.num_leaves // 2, n_spare)
 
 
-def n_spare(rules: TreeRules) -> int:
-    """Return the number of leaves that workers may split in vain; 0 for growth level by level."""
-    return 0 if rules.level_by_level else min(rules.num_leaves // 2, _MOST_SPARE)
-
-
-def n_ahead(rules: TreeRules) -> int:
+def n_at_a_time(rules: TreeRules) -> int:
     """Return the largest number of leaves that workers split at a time."""
-    return max(1, rules.num_leaves // 2) if rules.level_by_level else 1 + n_spare(rules)
+    if rules.level_by_level:
+        return max(1, rules.num_leaves // 2)
+    return 1 + n_spare(rules, 1, has_workers=True)
 
 
 def _order_of_splits(tree: Growth, rules: TreeRules) -> list[int]:
@@ -82,7 +83,7 @@ def next_leaves(tree: Growth, rules: TreeRules) -> tuple[list[int], bool]:
         n_leaves = depths.count(depths[0])
     else:
         n_ahead = (tree.step[0]["n_nodes"] - 1) // 2 - n_needed
-        n_most = 1 + n_spare(rules) - n_ahead
+        n_most = n_at_a_time(rules) - n_ahead
         n_leaves = max(1, min(n_most, round(len(waiting) * _SHARE)))
     is_last = n_needed + n_leaves == rules.num_leaves - 1
     return waiting[:n_leaves], is_last and (n_leaves == 1 or rules.level_by_level)

@@ -7,7 +7,7 @@ comes late, or never, leaves more tasks to the other threads. The thread that fi
 of a step opens the next step.
 
 Where no task waits for another, tasks are opened one by one instead: a thread that has finished one
-takes the lock, opens what there is to do, and releases the lock.
+takes the lock, opens what there is to do, and releases the lock. The number of tasks is the lock.
 
 All threads wait for a thread that has taken a task: if it cannot finish the task, it must set all
 counters to -1, which ends the threads.
@@ -29,16 +29,14 @@ _APART = 16
 _OWN, _PATIENCE = 256, 400
 
 
-def new_counters(n_most: int, n: int = 1) -> np.ndarray:
-    """Return the counters of a step of ``n`` tasks; -1 ends the threads.
+def new_counters(n_most: int, n: int) -> np.ndarray:
+    """Return the counters of a step of ``n`` tasks.
 
     ``n_most`` is the largest number of tasks of a step. The first counter is the number of tasks
-    that are not finished, the others are 1 for a task that is open.
+    that are not finished, or the lock. The others are 1 for a task that is open.
     """
     counters = np.zeros((1 + n_most, _APART), dtype=np.int64)
     counters[0], counters[1 : 1 + n] = n, 1
-    if n < 0:
-        counters[:] = -1
     return counters
 
 
@@ -90,7 +88,8 @@ def open_task(counters: np.ndarray, task: int) -> None:
 def lock(counters: np.ndarray) -> bool:
     """Wait until no other thread has the lock, and take it; return False if the work is done.
 
-    Only for tasks that are opened one by one: the lock is the number of tasks of a step.
+    Only where tasks are opened one by one. The thread does not yield its core: others have the lock
+    for a few microseconds, unless the system takes their cores from them.
     """
     begin = np.uint64(counters.ctypes.data)
     while True:

@@ -44,19 +44,20 @@ SPLITTING = np.dtype([*_SPLITTING, PADDING])
 #:
 #: - kind: see ``grower``.
 #: - n_nodes: number of nodes so far.
-#: - n_most: number of nodes after the last split, if there are several workers.
+#: - n_most: number of nodes that the finished tree has at most; with several workers, -1 as long as
+#:   it is not known which split is the last one.
 #: - n_threads: number of threads.
 #: - adds_up: whether histograms are added up over workers before they are searched.
 #: - n_parts, n_tasks: number of parts of the rows, 0 or at least 2; number of tasks of the blocks.
 #: - n_filled: number of pairs of new leaves with histograms that wait for the search by workers.
 #: - searched: number of the pair that is searched.
 #: - n_planned, n_begun: number of leaves that are planned to be split, and of those that are split.
-#: - n_known, n_waiting: number of splits whose place in the order of one process is known, and of
-#:   leaves that it could split next.
+#: - n_numbered, n_waiting: number of nodes whose number in the finished tree is known, and of the
+#:   leaves among them that have a split.
 #: - n_alone: number of leaves each of which one thread is splitting.
 _STEP = ("kind", "n_nodes", "n_most", "n_threads", "adds_up", "n_parts", "n_tasks")
 _PAIRS = ("n_filled", "searched", "n_planned", "n_begun")
-_LEAVES = ("n_known", "n_waiting", "n_alone")
+_LEAVES = ("n_numbered", "n_waiting", "n_alone")
 STEP = np.dtype([(name, np.int64) for name in (*_STEP, *_PAIRS, *_LEAVES)])
 
 
@@ -109,7 +110,7 @@ class Growth(NamedTuple):
     working: np.ndarray  # memory for rows that are being sorted
     #: Leaves that one thread each is splitting, and then the one that all threads are splitting.
     splitting: np.ndarray
-    #: Leaves that are split next, in one process; and working memory; of shape (2, n_nodes).
+    #: In one process: leaves to split, in the reverse order in which one thread would split them.
     waiting: np.ndarray
     step: np.ndarray  # the step that threads are in
     counters: np.ndarray  # of its tasks, see ``tasks``
