@@ -223,8 +223,8 @@ def _plan(tree: Growth, rules: TreeRules) -> None:
     step.n_planned, step.n_begun, step.kind, n_tasks = len(leaves), 1, _END, 0
     step.n_numbered, step.n_most = step.n_nodes, step.n_nodes + 2 * len(leaves) if is_last else -1
     if leaves:
-        nodes, own = _records(tree.nodes), _records(tree.splitting)[-1]
-        n_tasks = _begin_to_split(leaves[0], own, step, nodes)
+        nodes, current = _records(tree.nodes), _records(tree.splitting)[-1]
+        n_tasks = _begin_to_split(leaves[0], current, step, nodes)
     tree.counters[:] = tasks.new_counters(len(tree.counters) - 1, n_tasks)
 
 
@@ -281,21 +281,21 @@ def _work(thread, shared, settings, extras):
         kind, n_parts, n = step.kind, step.n_parts, step.n_tasks
         is_alone, is_search = kind == _ALONE, kind == _SEARCH
         n_groups, first, last = 0, 0, n_blocks
-        own = splitting[task if is_alone else len(splitting) - 1]
+        current = splitting[task if is_alone else len(splitting) - 1]
         if kind == _SORT or is_alone:
             part = task if kind == _SORT else 0
             n_parts = n_parts if kind == _SORT else 1
-            leaf, split = nodes[own.leaf], splits[own.leaf]
+            leaf, split = nodes[current.leaf], splits[current.leaf]
             sort_part(part, n_parts, leaf, split, rows, binned_by_column, working, memory[task])
         # Or it fills histograms, of some rows or of some blocks, or it searches blocks.
         needs_histograms = kind == _FILL or is_search
         if is_alone:
-            join_parts(1, nodes[own.leaf], rows, working, memory[task:])
-            needs_histograms = _begin(own, nodes, splits, rules)
+            join_parts(1, nodes[current.leaf], rows, working, memory[task:])
+            needs_histograms = _begin(current, nodes, splits, rules)
             if extras is not None:
-                _constrain(own.leaf, nodes, groups, paths, rules, columns)
+                _constrain(current.leaf, nodes, groups, paths, rules, columns)
             n, n_parts = 1, 0
-        small = nodes[own.pair[0]]
+        small = nodes[current.pair[0]]
         open_blocks, leaf_rows = is_open[small.parent], rows[small.begin : small.end]
         if kind == _PARTS:
             begin, end = len(leaf_rows) * task // n_parts, len(leaf_rows) * (task + 1) // n_parts
@@ -326,7 +326,7 @@ def _work(thread, shared, settings, extras):
                     groups,
                     histograms,
                     rules,
-                    own.pair,
+                    current.pair,
                     nodes,
                     paths,
                     is_open,
@@ -336,11 +336,11 @@ def _work(thread, shared, settings, extras):
                     step.adds_up > 0,
                 )
         if is_alone:
-            _keep_best(task, task + 1, own.pair, nodes, splits, best, rules, columns)
+            _keep_best(task, task + 1, current.pair, nodes, splits, best, rules, columns)
             if not tasks.lock(counters):
                 continue
             step.n_alone -= 1
-            nodes[own.leaf].state, own.leaf = _IS_SPLIT, -1
+            nodes[current.leaf].state, current.leaf = _IS_SPLIT, -1
         elif not tasks.finish_task(counters):
             continue
 
@@ -349,26 +349,26 @@ def _work(thread, shared, settings, extras):
         if kind == _PARTS:
             step.kind, n_tasks = _FILL, n
         elif kind == _SORT:
-            join_parts(n_parts, nodes[own.leaf], rows, working, memory)
-            needs_histograms = _begin(own, nodes, splits, rules)
+            join_parts(n_parts, nodes[current.leaf], rows, working, memory)
+            needs_histograms = _begin(current, nodes, splits, rules)
             if extras is not None:
-                _constrain(own.leaf, nodes, groups, paths, rules, columns)
+                _constrain(current.leaf, nodes, groups, paths, rules, columns)
             if needs_histograms:
-                small, n_integers = nodes[own.pair[0]], packed.shape[1]
+                small, n_integers = nodes[current.pair[0]], packed.shape[1]
                 sizes = n_integers, step.n_threads, n_blocks, len(histograms)
                 n_parts, n = _n_sharing(small.end - small.begin, *sizes)
                 step.n_parts, step.n_tasks, n_tasks = n_parts, n, n_parts if n_parts else n
                 step.kind = _PARTS if n_parts else _FILL
         elif extras is not None and kind == _FILL and step.adds_up:
             # One by one: to assign an array to a row takes two seconds to compile, for its errors.
-            pairs[step.n_filled, 0], pairs[step.n_filled, 1] = own.pair[0], own.pair[1]
+            pairs[step.n_filled, 0], pairs[step.n_filled, 1] = current.pair[0], current.pair[1]
             step.n_filled += 1
         elif not is_alone:
-            _keep_best(0, len(best), own.pair, nodes, splits, best, rules, columns)
+            _keep_best(0, len(best), current.pair, nodes, splits, best, rules, columns)
         if extras is not None and is_search:
             step.searched += 1
             if step.searched < step.n_filled:
-                n_tasks = _search_pair(step, own, pairs)
+                n_tasks = _search_pair(step, current, pairs)
             else:
                 step.n_filled = 0
         if n_tasks >= 0:
@@ -383,8 +383,8 @@ def _work(thread, shared, settings, extras):
         else:
             if not is_alone:
                 tasks.lock(counters)
-                if own.leaf >= 0:  # not the root, which has been searched only
-                    nodes[own.leaf].state = _IS_SPLIT
+                if current.leaf >= 0:  # not the root, which has been searched only
+                    nodes[current.leaf].state = _IS_SPLIT
             number = _give_leaves(
                 step, nodes, splits, waiting, splitting, counters, rules, n_blocks
             )
@@ -400,7 +400,7 @@ def _work(thread, shared, settings, extras):
                 step.kind, step.searched = _PLAN, 0
                 if step.n_filled:
                     step.kind = _SEARCH
-                    _search_pair(step, own, pairs)
+                    _search_pair(step, current, pairs)
 
 
 @register_jitable(error_model="numpy")
@@ -431,9 +431,9 @@ def _add_parts(first, last, n_parts, filled, into):
 
 
 @register_jitable(error_model="numpy")
-def _search_pair(step, own, pairs):
+def _search_pair(step, current, pairs):
     """Prepare the search of the next pair of filled leaves; return the number of tasks."""
-    own.pair[0], own.pair[1] = pairs[step.searched, 0], pairs[step.searched, 1]
+    current.pair[0], current.pair[1] = pairs[step.searched, 0], pairs[step.searched, 1]
     return step.n_tasks
 
 
@@ -478,9 +478,9 @@ def _keep_best(first, last, pair, nodes, splits, best, settings, columns):
 
 
 @register_jitable(error_model="numpy")
-def _take(number, is_last, own, step, nodes):
+def _take(number, is_last, current, step, nodes):
     """Begin to split leaf ``number``: its new leaves get the next two numbers."""
-    own.leaf, own.is_last = number, is_last
+    current.leaf, current.is_last = number, is_last
     nodes[number].state, nodes[number].first = _IN_WORK, step.n_nodes
     step.n_nodes += 2
 
@@ -564,9 +564,9 @@ def _is_shared(leaf, split, n_rows, n_waiting, n_threads, n_blocks):
 
 
 @register_jitable(error_model="numpy")
-def _begin_to_split(number, own, step, nodes):
+def _begin_to_split(number, current, step, nodes):
     """Take a leaf that all threads split; return the number of tasks that sort its rows."""
-    _take(number, step.n_numbered + 2 == step.n_most, own, step, nodes)
+    _take(number, step.n_numbered + 2 == step.n_most, current, step, nodes)
     n_parts = (nodes[number].end - nodes[number].begin) // _SORTED_ROWS_OF_PART
     n_parts = n_parts if n_parts < step.n_threads else step.n_threads
     step.kind, step.n_parts = _SORT, n_parts if n_parts > 1 else 1
@@ -574,13 +574,13 @@ def _begin_to_split(number, own, step, nodes):
 
 
 @register_jitable(error_model="numpy")
-def _begin(own, nodes, splits, settings):
-    """Split ``own.leaf``, whose rows are sorted by side; return whether histograms are needed.
+def _begin(current, nodes, splits, settings):
+    """Split ``current.leaf``, whose rows are sorted by side; return whether histograms are needed.
 
-    They are not if the new leaves may not be split: by the rules, or in this tree. ``own`` gets the
-    numbers of the new leaves, the one with fewer documents first.
+    They are not if the new leaves may not be split: by the rules, or in this tree. ``current`` gets
+    the numbers of the new leaves, the one with fewer documents first.
     """
-    parent, split = nodes[own.leaf], splits[own.leaf]
+    parent, split = nodes[current.leaf], splits[current.leaf]
     first, middle = parent.first, parent.middle
     left, right = nodes[first], nodes[first + 1]
     parent.column, parent.bin, parent.missing_left = split.column, split.bin, split.missing_left
@@ -592,12 +592,12 @@ def _begin(own, nodes, splits, settings):
     right.n_documents = parent.n_documents - split.n_documents
     left.depth = right.depth = parent.depth + 1
     left.slot = right.slot = parent.slot
-    left.parent = right.parent = own.leaf
+    left.parent = right.parent = current.leaf
     small = first + np.int64(left.n_documents > right.n_documents)  # its histogram is computed
     nodes[small].slot = (first + 1) // 2  # the number of leaves before
-    own.pair[0], own.pair[1] = small, 2 * first + 1 - small
+    current.pair[0], current.pair[1] = small, 2 * first + 1 - small
     may = splitter.may_split(left, settings) or splitter.may_split(right, settings)
-    return may and own.is_last == 0
+    return may and current.is_last == 0
 
 
 @register_jitable(error_model="numpy")

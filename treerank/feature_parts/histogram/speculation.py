@@ -107,9 +107,9 @@ def true_tree(tree: Growth, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         nodes = tree.nodes[:n].copy()
         nodes["state"] = 0
         return nodes, tree.splits["goes_left"][:n] * (nodes["column"] >= 0)[:, None]
-    known = np.flatnonzero(numbers >= 0)
-    known = known[np.argsort(numbers[known])]
-    nodes, goes_left = tree.nodes[known], tree.splits["goes_left"][known]
+    numbered = np.flatnonzero(numbers >= 0)
+    numbered = numbered[np.argsort(numbers[numbered])]
+    nodes, goes_left = tree.nodes[numbered], tree.splits["goes_left"][numbered]
     is_leaf = (nodes["column"] < 0) | (numbers[nodes["first"]] < 0)
     nodes["first"], nodes["parent"] = numbers[nodes["first"]], numbers[nodes["parent"]]
     for leaf in np.flatnonzero(is_leaf & (nodes["column"] >= 0)):
