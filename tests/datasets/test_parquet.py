@@ -226,6 +226,20 @@ def test_what_is_no_whole_file_is_an_error_that_names_it(tmp_path, file):
         read_parquet(tmp_path / "absent.parquet")
 
 
+def test_row_groups_have_as_many_rows_as_the_file(file):
+    query = np.arange(60)
+    pq.write_table(pa.table({"label": query % 2, "query": query, "price": query}), file, 40)
+    content = bytearray(file.read_bytes())
+    rows_of_first_group = content.rfind(b"\x16\x50") + 1  # 40, as Thrift writes it
+    content[rows_of_first_group] = 2 * 41
+    file.write_bytes(content)
+    metadata = pq.read_metadata(file)
+    assert (metadata.num_rows, metadata.row_group(0).num_rows) == (60, 41)
+    for read in (read_parquet, parquet_batches):
+        with pytest.raises(ValueError, match=f"^{file}: must hold 60 rows, as it says; got 61"):
+            read(file)
+
+
 def test_a_failed_write_leaves_the_old_file(file):
     content = write(file).read_bytes()
     with pytest.raises(ValueError, match="label and query must be names that no other column has"):

@@ -570,14 +570,16 @@ def _part(
             table = csv_as_parquet(Path(source.name), ids, is_used, label)
             source = replace(source, location=table)
         with source.opened() as file:
-            schema = file.schema_arrow
+            metadata, schema = file.metadata, file.schema_arrow
+            groups = map(metadata.row_group, range(metadata.num_row_groups))
+            _check_length(source.name, sum(group.num_rows for group in groups), metadata.num_rows)
             schema.pandas_metadata  # noqa: B018 - damaged, it is an error
             _check_names(source.name, schema)
             for name, value in source.folder_values.items():
                 column = pa.field(name, value.type)
                 index = schema.get_field_index(name)  # folders count, as for pyarrow and Spark
                 schema = schema.append(column) if index < 0 else schema.set(index, column)
-            return _Part(source, file.metadata, schema)
+            return _Part(source, metadata, schema)
 
 
 def _in_same_types(files: dict[str, _Part]) -> tuple[dict[str, _Part], pa.Schema]:
