@@ -41,6 +41,7 @@ WIDTH = 8
 _CHUNK = 256  # rows whose values stay in the cache while their bins are found
 #: Number of bounds that are compared with a value at once: 16 groups of 16 bounds.
 _COMPARED_AT_ONCE = 16
+_BYTES = np.uint64(8)  # of a bound
 _TRANSPOSED = 256  # rows that are transposed at a time
 #: Rows, at most, by which features are put into blocks, and their product with the features.
 _COMPARED, _MOST_COMPARED = 2048, 2**21
@@ -66,9 +67,6 @@ class Bins(NamedTuple):
     ----------
     bounds : ndarray of shape (n_features, 256)
         Upper bounds of bins, or codes of categories, padded with infinity.
-    single_bounds : ndarray of float32 of shape (n_features, 256)
-        The largest numbers of single precision that are not above the bounds. A value of single
-        precision is above a bound exactly if it is above this number.
     columns : ndarray of COLUMN
         Columns of bins, without monotone constraints.
     zeros : ndarray of uint64 of shape (n_blocks,)
@@ -77,7 +75,6 @@ class Bins(NamedTuple):
 
     #: Upper bounds, or codes of categories, padded with infinity; of shape (n_features, 256).
     bounds: np.ndarray
-    single_bounds: np.ndarray  # rounded down to single precision
     columns: np.ndarray  # of COLUMN, without monotone constraints
     zeros: np.ndarray  # bins of a row of zeros
 
@@ -120,11 +117,10 @@ def find_bins(
     in_threads(nb.get_num_threads(), bin_features, range(0, n_own, WIDTH))
     bounds, n_values = rows.of_all(own_bounds), rows.of_all(own_n_values)
     varying = np.flatnonzero(n_values)
-    bins = _bins_of(varying, n_values, is_category, bounds, compared.dtype)
+    bins = _bins_of(varying, n_values, is_category, bounds)
     is_zero = _binned(Rows(compared), bins).view(np.uint8).reshape(compared.shape[0], -1)
     is_zero = (is_zero == bins.columns["zero"]).T[: len(varying)]
-    varying = varying[_order_of(is_zero)]
-    return _bins_of(varying, n_values, is_category, bounds, compared.dtype)
+    return _bins_of(varying[_order_of(is_zero)], n_values, is_category, bounds)
 
 
 def _by_feature(sample, first_feature, last_feature):
@@ -149,30 +145,17 @@ def _by_feature(sample, first_feature, last_feature):
     return values.ravel(), np.arange(n_features + 1) * n_rows
 
 
-def _bins_of(features, n_values, is_category, bounds, dtype):
-    """Return the bins of ``features``, in this order; the arguments after it are by feature.
-
-    ``dtype`` is the type of the values that will be binned.
-    """
+def _bins_of(features, n_values, is_category, bounds):
+    """Return the bins of ``features``, in this order; the other arguments are by feature."""
     columns = np.zeros(-(-len(features) // WIDTH) * WIDTH, dtype=COLUMN)
     columns["feature"] = -1
     used = columns[: len(features)]
     used["feature"], used["n_values"] = features, n_values[features]
     used["is_category"] = is_category[features]
-    zeros = np.zeros(len(columns) // WIDTH, dtype=np.uint64)
-    bins = Bins(bounds, _rounded_down(bounds), columns, zeros)
-    zeros[:] = _binned(Rows(np.zeros((1, len(bounds)), dtype=dtype)), bins)
+    bins = Bins(bounds, columns, np.zeros(len(columns) // WIDTH, dtype=np.uint64))
+    bins.zeros[:] = _binned(Rows(np.zeros((1, len(bounds)))), bins)
     columns["zero"] = bins.zeros.view(np.uint8)
     return bins
-
-
-def _rounded_down(bounds):
-    """Return the largest numbers of single precision that are not above ``bounds``."""
-    singles = aligned(bounds.shape, np.float32)
-    with np.errstate(over="ignore"):  # beyond single precision, a bound is rounded to infinity
-        singles[:] = bounds
-    np.nextafter(singles, np.float32(-np.inf), out=singles, where=singles > bounds)
-    return singles
 
 
 def _order_of(is_zero):
@@ -347,9 +330,8 @@ def _bin_chunk(values, bins, binned, at):
     """Write the bins of some rows to the rows ``at`` of ``binned``."""
     binned[at] = bins.zeros
     values, rows, starts, step = _stored_values(values)
-    bounds = bins.single_bounds if values.dtype == np.float32 else bins.bounds
-    memory, into = np.empty(_COMPARED_AT_ONCE, dtype=values.dtype), binned.view(np.uint8)
-    _bin_columns(values, at[rows], starts, step, bounds, bins.columns, memory, into)
+    memory, into = np.empty(_COMPARED_AT_ONCE), binned.view(np.uint8)
+    _bin_columns(values, at[rows], starts, step, bins.bounds, bins.columns, memory, into)
 
 
 def _stored_values(values):
@@ -357,8 +339,8 @@ def _stored_values(values):
 
     Column ``j`` begins at the entry ``starts[j]``, and its next ones follow after ``step``; it has
     all ``rows``. With a step of 0, as of a CSC matrix, each value has a row of its own, and the
-    column ends before ``starts[j + 1]``. Values are of single precision if those of a dense matrix
-    are, else of double precision: each type compiles a kernel.
+    column ends before ``starts[j + 1]``. Types are always the same, since each type compiles a
+    kernel.
     """
     if issparse(values):
         values = values.tocsc()
@@ -367,8 +349,7 @@ def _stored_values(values):
     starts, step = np.arange(n_columns), n_columns
     if values.strides[0] == values.itemsize:  # column by column, as in a data frame
         values, starts, step = values.T, n_rows * starts, 1
-    dtype = np.float32 if values.dtype == np.float32 else np.float64
-    values = for_kernel(np.ascontiguousarray(values, dtype=dtype))
+    values = for_kernel(np.ascontiguousarray(values, dtype=np.float64))
     return values.ravel(), np.arange(n_rows), starts, step
 
 
@@ -376,9 +357,8 @@ def _stored_values(values):
 def _bin_columns(values, rows, starts, step, bounds, columns, last_bounds, binned):
     """Overwrite the bins of zeros in ``binned``, of uint8, by the bins of stored values.
 
-    ``values``, ``rows``, ``starts`` and ``step`` are the result of ``_stored_values``, ``bounds``,
-    of the type of the values, and ``columns`` are attributes of ``Bins``; ``last_bounds`` is
-    working memory. A missing value,
+    ``values``, ``rows``, ``starts`` and ``step`` are the result of ``_stored_values``, ``bounds``
+    and ``columns`` are attributes of ``Bins``; ``last_bounds`` is working memory. A missing value,
     or a category without a bin, has the last bin. A value is compared with the last bounds of 16
     groups of bounds, and then with the bounds of its group.
     """
@@ -397,7 +377,7 @@ def _bin_columns(values, rows, starts, step, bounds, columns, last_bounds, binne
             value = values[first + i * step]
             group: Any = _count_below(np.uint64(last_bounds.ctypes.data), value)  # type: ignore[call-arg]
             bin_ = np.uint64(_COMPARED_AT_ONCE) * group
-            bin_ += _count_below(begin + np.uint64(bounds.itemsize) * bin_, value)
+            bin_ += _count_below(begin + _BYTES * bin_, value)
             if value != value or (column.is_category and bounds[feature, bin_] != value):
                 bin_ = np.uint64(column.n_values)
             binned[np.uint64(rows[first + i if is_sparse else i]), number] = bin_
@@ -410,12 +390,12 @@ def _count_below(typing_context, address, value):
     def generate(context, builder, signature, arguments):
         address, value = arguments
         bounds = ir.VectorType(value.type, _COMPARED_AT_ONCE).as_pointer()
-        bounds = builder.load(builder.inttoptr(address, bounds), align=4)
+        bounds = builder.load(builder.inttoptr(address, bounds), align=8)
         is_below = builder.fcmp_ordered("<", bounds, copies(builder, value, _COMPARED_AT_ONCE))
         count = builder.ctpop(builder.bitcast(is_below, ir.IntType(_COMPARED_AT_ONCE)))
         return builder.zext(count, ir.IntType(64))
 
-    return types.uint64(types.uint64, value), generate
+    return types.uint64(types.uint64, types.float64), generate
 
 
 def by_column(binned: np.ndarray, *, in_file: bool = False) -> np.ndarray:
