@@ -7,6 +7,7 @@ gradients alone, and fits beside other work.
 """
 
 import functools
+import math
 import tempfile
 
 import numpy as np
@@ -27,6 +28,10 @@ PAIRS = (
     ("LambdaMART", "LGBMRanker"),
     ("LambdaMART, 16 bits", "LGBMRanker"),
 )
+#: Those of own trees, which are also measured on one thread and on a million documents.
+OWN = PAIRS[-2:]
+#: Documents of a query of ``make_web_search``, and of a large data set.
+DOCUMENTS_OF_QUERY, MILLION = 120, 1_000_000
 #: Documents x features, of which so many are filled, trees and leaves.
 SPARSE = (50_000, 5000, 0.01)
 FIRST = """
@@ -62,12 +67,13 @@ SHOWN = {
 
 
 @functools.cache
-def dense_times(n_queries, n_trees, n_jobs, n_turns):
-    """Return the times of fits by name."""
+def dense_times(pairs, n_documents, n_trees, n_jobs, n_turns):
+    """Return the times of the fits of some of ``PAIRS`` by name."""
     import lightgbm
     import xgboost
 
-    X, y, qid = make_web_search(n_queries, random_state=0)
+    n_queries = math.ceil(n_documents / DOCUMENTS_OF_QUERY)
+    X, y, qid = (part[:n_documents] for part in make_web_search(n_queries, random_state=0))
     sizes = np.unique(qid, return_counts=True)[1]
     tree = {"n_estimators": n_trees, "n_jobs": n_jobs}
     own = {"num_leaves": 63, "learning_rate": 0.1, "colsample_bytree": 1.0, **tree}
@@ -83,19 +89,18 @@ def dense_times(n_queries, n_trees, n_jobs, n_turns):
         ranker = LambdaMART(precision=precision, random_state=0, **own)
         return lambda: ranker.fit(X, y, qid)
 
-    return timing.time_turns(
-        {
-            "TreeDirectRanker on LightGBM, unsmoothed": ours(LightGBMTrees, smoothing=0.0),
-            "TreeDirectRanker on LightGBM": ours(LightGBMTrees),
-            "LGBMRanker": lambda: lgbm.fit(X, y, group=sizes),
-            "TreeDirectRanker on XGBoost, unsmoothed": ours(XGBoostTrees, smoothing=0.0),
-            "TreeDirectRanker on XGBoost": ours(XGBoostTrees),
-            "XGBRanker": lambda: xgb.fit(X, y, qid=qid),
-            "LambdaMART": lambdamart("float32"),
-            "LambdaMART, 16 bits": lambdamart("int16"),
-        },
-        n_turns,
-    )
+    fits = {
+        "TreeDirectRanker on LightGBM, unsmoothed": ours(LightGBMTrees, smoothing=0.0),
+        "TreeDirectRanker on LightGBM": ours(LightGBMTrees),
+        "LGBMRanker": lambda: lgbm.fit(X, y, group=sizes),
+        "TreeDirectRanker on XGBoost, unsmoothed": ours(XGBoostTrees, smoothing=0.0),
+        "TreeDirectRanker on XGBoost": ours(XGBoostTrees),
+        "XGBRanker": lambda: xgb.fit(X, y, qid=qid),
+        "LambdaMART": lambdamart("float32"),
+        "LambdaMART, 16 bits": lambdamart("int16"),
+    }
+    named = {name for pair in pairs for name in pair}
+    return timing.time_turns({name: fits[name] for name in fits if name in named}, n_turns)
 
 
 def sparse_data(n_rows, n_columns, share):
@@ -129,46 +134,65 @@ def sparse_ratio(shape, n_trees, n_turns):
     return timing.ratio_of(timing.time_turns(fits, n_turns), "ours", "theirs")
 
 
-def seconds_of(before, timed, n_processes, compiled):
-    """Return the median seconds of a statement in fresh processes, stored kernels or none."""
-    source = FIRST.format(before=before, timed=timed)
-    words = []
-    for number in range(n_processes + (not compiled)):
+@functools.cache
+def first_seconds(names, n_turns):
+    """Return the median seconds of some of ``FIRSTS`` by name, in fresh processes that take turns.
+
+    Kernels are stored: processes before the first turn store them, and bytecode.
+    """
+    seconds = {name: [] for name in names}
+    with tempfile.TemporaryDirectory() as folder:
+        for turn in range(n_turns + 1):
+            for name in names:
+                found = seconds_of(
+                    *FIRSTS[name], PYTHONDONTWRITEBYTECODE="", NUMBA_CACHE_DIR=folder
+                )
+                seconds[name] += [found] if turn else []
+    return {name: {"seconds": np.median(seconds[name])} for name in names}
+
+
+def compiled_seconds(name, n_processes):
+    """Return the median seconds of one of ``COMPILED`` in processes without stored kernels."""
+    seconds = []
+    for _ in range(n_processes):
         with tempfile.TemporaryDirectory() as folder:
-            cache = {"NUMBA_CACHE_DIR": folder} if compiled else {}
-            (word,) = processes.run(source, PYTHONDONTWRITEBYTECODE="", **cache)
-        if compiled or number:  # the first process stores kernels and bytecode
-            words.append(float(word))
-    return {"seconds": np.median(words)}
+            seconds.append(seconds_of(*COMPILED[name], NUMBA_CACHE_DIR=folder))
+    return {"seconds": np.median(seconds)}
+
+
+def seconds_of(before, timed, **environment):
+    """Return the seconds of a statement in a fresh process, after the statements before it."""
+    (word,) = processes.run(FIRST.format(before=before, timed=timed), **environment)
+    return float(word)
 
 
 def measurements(options):
     """Yield ratios of fits, seconds of first fits, and what ``gradients`` and others measure."""
     quick = options.quick
-    size = (10, 2, 2, 1) if quick else (1500, 60, 2, 5)
-    for ours, theirs in PAIRS:
-        yield Measurement(
-            {"fit": ours, "over": theirs, "threads": 2},
-            lambda ours=ours, theirs=theirs: timing.ratio_of(dense_times(*size), ours, theirs),
-        )
-    if not quick:
-        for ours, theirs in PAIRS[-2:]:
+    size = (1200, 2, 2, 1) if quick else (180_000, 60, 2, 5)
+
+    def of_pairs(pairs, size, **conditions):
+        for ours, theirs in pairs:
             yield Measurement(
-                {"fit": ours, "over": theirs, "threads": 1},
+                {"fit": ours, "over": theirs, **conditions},
                 lambda ours=ours, theirs=theirs: timing.ratio_of(
-                    dense_times(1500, 60, 1, 3), ours, theirs
+                    dense_times(pairs, *size), ours, theirs
                 ),
             )
+
+    yield from of_pairs(PAIRS, size, threads=2)
+    if not quick:
+        yield from of_pairs(OWN, (180_000, 60, 1, 3), threads=1)
+        yield from of_pairs(OWN, (MILLION, 60, 2, 3), threads=2, documents=MILLION)
     shape = (500, 50, 0.1) if quick else SPARSE
     sparse = functools.partial(sparse_ratio, shape, 2 if quick else 60, 1 if quick else 3)
     yield Measurement({"fit": "LambdaMART, 5,000 columns 1 % filled", "over": "LGBMRanker"}, sparse)
-    for name, (before, timed) in FIRSTS.items():
-        first = functools.partial(seconds_of, before, timed, 1 if quick else 9, False)
-        yield Measurement({"first": name}, first)
-        if quick:
-            break
-    for name, (before, timed) in {} if quick else COMPILED.items():
-        yield Measurement({"first": name}, functools.partial(seconds_of, before, timed, 3, True))
+    names = tuple(FIRSTS)[: 1 if quick else None]
+    for name in names:
+        first = functools.partial(first_seconds, names, 1 if quick else 9)
+        yield Measurement({"first": name}, lambda name=name, first=first: first()[name])
+    for name in () if quick else COMPILED:
+        yield Measurement({"first": name}, functools.partial(compiled_seconds, name, 3))
     yield from gradients.measurements(quick)
     yield from phases.measurements(quick)
     yield from neighbors.measurements(quick)
@@ -289,7 +313,7 @@ def section(rows):
     ratios = {
         (row["conditions"].get("fit"), row["conditions"].get("threads")): row["values"]["ratio"]
         for row in rows
-        if "over" in row["conditions"]
+        if "over" in row["conditions"] and "documents" not in row["conditions"]
     }
     parts = [
         f"A fit of {name} takes {ratios[fit, 2]:.2f} times as long as a fit of `{peer}`."
