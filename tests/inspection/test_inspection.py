@@ -8,6 +8,7 @@ from scipy import stats
 from scipy.sparse import csr_matrix, issparse
 from sklearn.inspection import permutation_importance as sklearn_importance
 
+from treerank import HistogramTrees, TreeDirectRanker
 from treerank.baselines import RankSVM
 from treerank.documents.queries import QueryGroups
 from treerank.documents.reading import Accepts
@@ -91,6 +92,44 @@ def test_what_is_not_judged_is_left_out():
     assert (sheet.n_documents, sheet.n_queries, sheet.without_pairs) == (15, 3, 1)
 
 
+def test_columns_of_frames_are_compared_by_name_and_categories_by_what_they_are():
+    frame = pd.DataFrame({"shop": ["a", "b", "b", None], "price": [1.0, 2.0, 3.0, 4.0]})
+    other = pd.DataFrame({"id": [7, 8], "price": [1.0, 2.0], "shop": ["b", "c"]})
+    # Shares .25, .5, 0 and .25 of a, b, c and missing ones, less 0, .5, .5 and 0.
+    np.testing.assert_allclose(drift(frame, other), [0.5, 0.5])
+    named = {"a": "z", "b": "y", "c": "x"}
+    renamed = (each.replace({"shop": named}) for each in (frame, other))
+    np.testing.assert_array_equal(drift(*renamed), drift(frame, other))
+    found = duplicates(frame, reference=pd.DataFrame({"price": [2.0, 1.0], "shop": ["b", "c"]}))
+    assert found.in_reference.tolist() == [1]
+
+
+@pytest.mark.parametrize(
+    ("reference", "message"),
+    [
+        (pd.DataFrame({"shop": ["a"]}), "must have the columns of X; 'price' is missing"),
+        (pd.DataFrame({"shop": [1.0], "price": 2}), "must hold categories in column 'shop', as X"),
+        (np.ones((1, 2)), "must be a data frame, as X, in which columns .0. are categories"),
+    ],
+)
+def test_a_reference_has_the_columns_of_x(reference, message):
+    frame = pd.DataFrame({"shop": ["a", "b"], "price": [1.0, 2.0]})
+    for compare in (drift, lambda X, other: duplicates(X, reference=other)):
+        with pytest.raises((TypeError, ValueError), match=f"^reference {message}"):
+            compare(frame, reference)
+
+
+def test_a_category_ranks_by_its_labels_in_other_queries_and_not_by_its_name():
+    shop, qid = np.array(["b", "a", "b", "a", "c", "a"]), np.array([1, 1, 2, 2, 3, 3])
+    labels = np.array([1, 0, 1, 0, 0, 1])  # in the last query, c is unknown and comes last
+    for names in ({}, {"a": "c", "c": "a"}):
+        frame = pd.DataFrame({"shop": [names.get(each, each) for each in shop]})
+        assert single_features(frame, labels, qid, metric="ndcg").tolist() == [1.0]
+    alone = pd.DataFrame({"shop": np.arange(6).astype(str)}).astype("category")  # tied at random
+    low = 1 / np.log2(3)
+    assert single_features(alone, labels, qid, metric="ndcg") == pytest.approx((1 + low) / 2)
+
+
 def test_drift_is_the_statistic_of_kolmogorov_and_smirnov():
     other = RNG.normal(size=(40, 4)).round(1) + np.array([0, 0, 1, 9])
     expected = [stats.ks_2samp(X[:, j], other[:, j]).statistic for j in range(4)]
@@ -121,8 +160,12 @@ def test_a_feature_ranks_alone_in_its_better_direction_and_unknown_values_come_l
 @pytest.mark.parametrize("frame_of", [pd.DataFrame, pl.DataFrame])
 def test_features_of_a_frame_rank_alone_beside_named_labels_and_queries(frame_of):
     columns = {"a": X[:, 0], "kind": np.where(X[:, 1] > 0, "x", "w"), "b": X[:, 2]}
-    codes = np.column_stack([X[:, 0], X[:, 1] > 0, X[:, 2]])
-    expected = single_features(codes, Y, QID)
+    alike = columns["kind"][:, None] == columns["kind"]
+    elsewhere = alike & (QID[:, None] != QID)
+    means = elsewhere @ Y / elsewhere.sum(axis=1)
+    by_category = get_metric("ndcg@10")(Y, means, QID)
+    numbers = single_features(X[:, [0, 2]], Y, QID)
+    expected = [numbers[0], by_category, numbers[1]]
     frame = frame_of({"bought": Y, **columns, "user": QID, "week": QID})
     found = single_features(frame_of({"bought": Y, **columns, "user": QID}), "bought", "user")
     np.testing.assert_array_equal(found, expected)
@@ -130,6 +173,24 @@ def test_features_of_a_frame_rank_alone_beside_named_labels_and_queries(frame_of
     np.testing.assert_array_equal(found, expected)
     with pytest.raises(ValueError, match="y must name a column of X; got 'sold'"):
         single_features(frame, "sold", "user")
+
+
+def test_the_effect_of_a_category_is_shown_by_its_name():
+    frame = pd.DataFrame({"shop": np.where(X[:, 1] > 0, "b", "a"), "price": X[:, 0]})
+    fitted = TreeDirectRanker(HistogramTrees(5, min_child_samples=1), random_state=0)
+    fitted.fit(frame, np.where(frame["shop"] == "b", 2.0, Y > 1), QID)
+    found = effect(fitted, frame, QID, feature="shop")
+    assert found.values.tolist() == ["a", "b"]
+    for shop, score in zip(found.values, found.score, strict=True):
+        assert score == fitted.predict(frame.assign(shop=shop)).mean()
+    assert found.chart().names == ("a", "b")
+    np.testing.assert_array_equal(found.chart(of="rank").estimates, found.rank)
+    alone = effect(fitted, frame, QID, feature="shop", values=["b"])
+    assert (alone.values.tolist(), alone.score.tolist()) == (["b"], found.score[1:].tolist())
+    with pytest.raises(ValueError, match=r"values must be categories of the feature.*got 'c'"):
+        effect(fitted, frame, QID, feature="shop", values=["a", "c"])
+    with pytest.raises(ValueError, match="values must have a value; got none"):
+        effect(fitted, frame, QID, feature="price", values=[])
 
 
 class Product(Ranker):

@@ -5,7 +5,8 @@ features in it, and names it in error messages. Of its other attributes they use
 the tag ``input_tags.sparse``.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,9 @@ from treerank.documents.columns import (
     refuse_unordered_numbers,
     warn_of_names,
 )
+from treerank.documents.conversions import shown_type
 from treerank.documents.embeddings import with_entries
+from treerank.documents.queries import is_missing
 from treerank.documents.rows import Rows
 
 _NUMBERS = {"dtype": [np.float64, np.float32], "ensure_all_finite": "allow-nan"}
@@ -145,8 +148,10 @@ def has_infinite(X: np.ndarray) -> bool:
     return bool(least == -np.inf or most == np.inf)
 
 
-def check_matrix(name: str, X: Any) -> Any:
+def check_matrix(name: str, X: Any, columns: Columns | None = None) -> Any:
     """Return features as a float matrix, dense or CSR, outside of a ranker; text becomes codes.
+
+    ``columns`` give the codes of a data frame's categories, by default those of ``X`` itself.
 
     Examples
     --------
@@ -159,9 +164,69 @@ def check_matrix(name: str, X: Any) -> Any:
             _check_indices(X)
             return as_csr(check_array(X, accept_sparse="csr", input_name=name, **_NUMBERS))
         X = with_entries(X)
-        columns, is_frame = Columns.of(X), as_frame(X) is not None
+        columns, is_frame = columns or Columns.of(X), as_frame(X) is not None
         numbers = columns.numbers(X) if is_frame else _as_array(columns.numbers(X))
         return check_array(numbers, input_name=name, **_NUMBERS)
+
+
+def check_alike(X: Any, reference: Any) -> tuple[Any, Any, Collection[int]]:
+    """Return ``(X, reference, categorical)``: matrices of the same columns, and the coded ones.
+
+    Columns of two data frames are found by the names in ``X``, and the same category has the same
+    code in both.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> X = pd.DataFrame({"color": ["red", "blue"], "price": [9.5, 7.0]})
+    >>> check_alike(X, pd.DataFrame({"price": [8.0], "color": ["red"]}))
+    (array([[1. , 9.5],
+           [0. , 7. ]]), array([[1., 8.]]), (0,))
+    """
+    X, reference = with_entries(X), with_entries(reference)
+    columns, other = Columns.of(X), as_frame(reference, "reference")
+    if columns.names is not None and other is not None:
+        missing = [name for name in columns.names if name not in other.columns]
+        if missing:
+            raise ValueError(
+                f"reference must have the columns of X; {quote(missing[0])} is missing from "
+                f"{quote(other.columns)}."
+            )
+        reference = other.select(columns.names).to_native()
+    elif other is not None:
+        with naming("reference"):
+            refuse_unordered_numbers(reference)
+    coded = Columns.of(reference, [columns]).categories
+    _refuse_uncoded("X", X, "reference", coded.keys() - columns.categories.keys())
+    _refuse_uncoded("reference", reference, "X", columns.categories.keys() - coded.keys())
+    columns = replace(columns, categories=columns.categories | coded)
+    X, reference = check_matrix("X", X, columns), check_matrix("reference", reference, columns)
+    if X.shape[1] != reference.shape[1]:
+        widths = f"{reference.shape[1]} and {X.shape[1]}"
+        raise ValueError(f"reference must have as many columns as X; got {widths}.")
+    return X, reference, tuple(columns.categories)
+
+
+def _refuse_uncoded(name, X, other, positions):
+    """Refuse documents without categories in columns in which the ``other`` ones have them.
+
+    A column without values is none of these.
+    """
+    frame: Any = as_frame(X)
+    if frame is None:
+        if not positions:
+            return
+        shown = quote(sorted(positions))
+        raise TypeError(
+            f"{name} must be a data frame, as {other}, in which columns {shown} are categories."
+        )
+    for position in [at for at in sorted(positions) if at < frame.shape[1]]:
+        column = frame[:, position]
+        if not all(map(is_missing, column.to_list())):
+            raise TypeError(
+                f"{name} must hold categories in column {quote(column.name)}, as {other}; got "
+                f"{shown_type(column)}."
+            )
 
 
 def _as_array(X):

@@ -1,6 +1,6 @@
 """Data sheet: sizes, labels and missing values of a data set, and drift from another one."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -11,7 +11,7 @@ from scipy.sparse import issparse
 
 from treerank.display.results import Shown
 from treerank.display.tables import Table
-from treerank.documents.features import check_matrix
+from treerank.documents.features import check_alike, check_matrix
 from treerank.documents.labels import check_labels
 from treerank.documents.queries import Queries, QueryGroups
 
@@ -156,31 +156,45 @@ def drift(X: Any, reference: Any) -> np.ndarray:
     """Return the drift of each feature between two sets of documents.
 
     Drift is the two-sample Kolmogorov-Smirnov statistic: the largest difference between the
-    empirical distribution functions. Missing values count as the highest value. At most 50,000
-    evenly spaced rows of each set are compared.
+    empirical distribution functions. Missing values count as the highest value. Categories have no
+    order: their drift is the total variation distance, the largest difference between the shares
+    that any set of categories has. At most 50,000 evenly spaced rows of each set are compared.
 
     Parameters
     ----------
-    X, reference : ndarray or sparse matrix of shape (n_documents, n_features)
-        The two sets, such as test and training data.
+    X, reference : ndarray, sparse matrix or data frame of shape (n_documents, n_features)
+        The two sets, such as test and training data. Columns of data frames are found by the names
+        in ``X``.
 
     Returns
     -------
     ndarray of shape (n_features,)
-        From 0 (the same distribution) to 1 (no overlap).
+        From 0 (the same distribution) to 1 (no overlap), in the order of the columns of ``X``.
 
     Examples
     --------
     >>> drift([[0.0, 1.0], [1.0, 1.0]], [[0.0, 5.0], [1.0, 6.0]])
     array([0., 1.])
     """
-    X, reference = check_matrix("X", X), check_matrix("reference", reference)
-    if X.shape[1] != reference.shape[1]:
-        raise ValueError(
-            f"reference must have as many columns as X; got {reference.shape[1]} and {X.shape[1]}."
-        )
+    return drift_of(*check_alike(X, reference))
+
+
+def drift_of(X: Any, reference: Any, categorical: Collection[int]) -> np.ndarray:
+    """Return :func:`drift` of two matrices, of which the ``categorical`` columns hold codes.
+
+    Examples
+    --------
+    >>> codes = np.array([[0.0], [1.0], [2.0]])
+    >>> drift_of(codes, codes[1:2], (0,)).round(2), drift_of(codes, codes[1:2], ()).round(2)
+    (array([0.67]), array([0.33]))
+    """
     pairs = zip(columns_of(_thinned(X)), columns_of(_thinned(reference)), strict=True)
-    return np.array([_kolmogorov_smirnov(np.sort(a), np.sort(b)) for a, b in pairs])
+    distances = []
+    for number, pair in enumerate(pairs):
+        shares = _shares_of_categories if number in categorical else _shares_up_to_values
+        differences = np.abs(np.subtract(*shares(*pair)))
+        distances.append(differences.sum() / 2 if number in categorical else differences.max())
+    return np.array(distances)
 
 
 def columns_of(X: Any) -> Iterator[np.ndarray]:
@@ -207,8 +221,14 @@ def _summary(column):
     return 1 - len(present) / len(column), len(np.unique(present))
 
 
-def _kolmogorov_smirnov(a, b):
-    """Return the largest difference of the distribution functions of two sorted samples."""
+def _shares_up_to_values(a, b):
+    """Return the shares of both samples up to each value of either."""
     values = np.concatenate([a, b])
-    cdf_a, cdf_b = (np.searchsorted(x, values, side="right") / len(x) for x in (a, b))
-    return float(np.abs(cdf_a - cdf_b).max())
+    return [np.searchsorted(np.sort(x), values, side="right") / len(x) for x in (a, b)]
+
+
+def _shares_of_categories(a, b):
+    """Return the shares of each category, or of missing ones, in both samples."""
+    _, codes = np.unique(np.concatenate([a, b]), return_inverse=True)
+    counts = (np.bincount(x, minlength=codes.max() + 1) for x in (codes[: len(a)], codes[len(a) :]))
+    return [count / count.sum() for count in counts]

@@ -12,8 +12,8 @@ from typing import Any, Literal
 import numpy as np
 from scipy.sparse import issparse
 
-from treerank.checks import check_column, check_count
-from treerank.display.charts import Curve, Curves
+from treerank.checks import check_column, check_count, quote
+from treerank.display.charts import Curve, Curves, Intervals
 from treerank.display.results import Shown
 from treerank.display.tables import Table
 from treerank.documents.features import shown_names
@@ -37,7 +37,7 @@ class Effect(Shown):
     feature : str
         Name of the feature.
     values : ndarray of shape (n_values,)
-        Values of the feature, ascending.
+        Values of the feature, ascending; of a categorical feature, its categories.
     score : ndarray of shape (n_values,)
         Partial dependence of the score.
     rank : ndarray of shape (n_values,)
@@ -61,12 +61,19 @@ class Effect(Shown):
     score: np.ndarray
     rank: np.ndarray
 
-    def chart(self, *, of: Literal["score", "rank"] = "score") -> Curves:
-        """Return the curve of the score or of the rank, as :meth:`plot` shows it."""
+    def chart(self, *, of: Literal["score", "rank"] = "score") -> Curves | Intervals:
+        """Return the curve of the score or of the rank, as :meth:`plot` shows it.
+
+        Categories are rows instead, as they have no order.
+        """
         y = "mean score" if of == "score" else "mean rank (1 is the best)"
-        curve = Curve(of, self.values, self.score if of == "score" else self.rank)
-        look: dict[str, Any] = {"is_inverted": of == "rank", "title": "Partial dependence"}
-        return Curves((curve,), x=self.feature, y=y, **look)
+        dependence, title = self.score if of == "score" else self.rank, "Partial dependence"
+        if self.values.dtype == object:
+            ends = [(value, np.nan, np.nan) for value in dependence]
+            title = f"{title} on {self.feature}"
+            return Intervals.of(map(str, self.values), ends, x=y, reference=None, title=title)
+        curve = Curve(of, self.values, dependence)
+        return Curves((curve,), x=self.feature, y=y, is_inverted=of == "rank", title=title)
 
     @check_arguments
     def plot(self, ax: Any = None, *, of: Literal["score", "rank"] = "score") -> Any:
@@ -98,7 +105,7 @@ def effect(
     qid: Any = None,
     *,
     feature: str | int,
-    values: Sequence[float] | int = 20,
+    values: Sequence[Any] | int = 20,
     n_documents: Count = 1000,
     random_state: Whole = 0,
 ) -> Effect:
@@ -112,8 +119,9 @@ def effect(
         Documents and their queries, as in ``rank``.
     feature : str or int
         Name or column number of the feature.
-    values : sequence of float or int, default=20
-        Values of the feature, or the number of quantiles to use.
+    values : sequence or int, default=20
+        Values of the feature, or the number of quantiles to use. Of a categorical feature, some of
+        its categories, or the number of the most frequent ones to use.
     n_documents : int, default=1000
         Largest number of documents to average over; they are drawn at random.
     random_state : int, default=0
@@ -138,7 +146,14 @@ def effect(
     rows = np.sort(rng.choice(X.shape[0], n, replace=False))
     sample = X[rows].toarray() if issparse(X) else X[rows]
     present = sample[:, column][~np.isnan(sample[:, column])]
-    grid = _grid(present, values)
+    if not isinstance(values, int | np.integer) and len(values) == 0:
+        raise ValueError("values must have a value; got none.")
+    categories = ranker.columns_.categories.get(column)
+    if categories is None:
+        shown = grid = _grid(present, values)
+    else:
+        grid = _codes(present, values, categories)
+        shown = np.array([categories[code] for code in grid], dtype=object)
 
     def scores(column_values: Any) -> np.ndarray:
         changed = sample.copy()
@@ -148,7 +163,7 @@ def effect(
     by_value = np.array([scores(value) for value in grid])
     return Effect(
         feature=shown_names(ranker)[column],
-        values=grid,
+        values=shown,
         score=by_value.mean(axis=1),
         rank=_ranks(scores_of(ranker, X), groups, rows, by_value).mean(axis=1),
     )
@@ -161,11 +176,33 @@ def _grid(present, values):
     """
     if not isinstance(values, int | np.integer):
         return np.unique(check_column("values", values))
+    _check_number(values, present)
+    quantiles = np.quantile(present, np.linspace(0, 1, values), method="inverted_cdf")
+    return np.unique(quantiles)
+
+
+def _codes(present, values, categories):
+    """Return codes of categories, ascending: of the given ones, or of so many frequent ones.
+
+    ``present`` are the codes of documents.
+    """
+    if not isinstance(values, int | np.integer):
+        unknown = [value for value in values if value not in categories]
+        if unknown:
+            raise ValueError(
+                f"values must be categories of the feature, {quote(categories)}; got "
+                f"{quote(unknown[0])}."
+            )
+        return np.unique([categories.index(value) for value in values])
+    _check_number(values, present)
+    codes, counts = np.unique(present.astype(int), return_counts=True)
+    return np.sort(codes[np.argsort(-counts, kind="stable")[:values]])
+
+
+def _check_number(values, present):
     check_count("values", values, at_least=2, at_most=_MOST_VALUES)
     if len(present) == 0:
         raise ValueError("feature must have a value in some document; got none.")
-    quantiles = np.quantile(present, np.linspace(0, 1, values), method="inverted_cdf")
-    return np.unique(quantiles)
 
 
 def _ranks(scores, groups, rows, by_value):

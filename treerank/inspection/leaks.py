@@ -1,5 +1,6 @@
 """Leaks: test documents that are also in training, and features that rank too well alone."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,12 +10,15 @@ from numpy.typing import ArrayLike
 from treerank.display.results import Shown
 from treerank.display.tables import counted
 from treerank.documents.canonical_order import row_hashes
-from treerank.documents.features import check_matrix
+from treerank.documents.columns import Columns
+from treerank.documents.embeddings import with_entries
+from treerank.documents.features import check_alike, check_matrix
 from treerank.documents.labels import check_labels
 from treerank.documents.queries import Queries, QueryGroups
 from treerank.documents.reading import take_columns
 from treerank.inspection.data_sheets import columns_of
-from treerank.metrics.registry import AnyMetric, get_metric
+from treerank.metrics.base import Metric
+from treerank.metrics.registry import AnyMetric, FunctionMetric, get_metric
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -55,12 +59,13 @@ def duplicates(X: Any, qid: Queries = None, reference: Any = None) -> Duplicates
 
     Parameters
     ----------
-    X : ndarray or sparse matrix of shape (n_documents, n_features)
+    X : ndarray, sparse matrix or data frame of shape (n_documents, n_features)
         Features.
     qid : array-like of shape (n_documents,), default=None
         Query of each document; ``None`` is a single query.
-    reference : ndarray or sparse matrix, default=None
-        Other documents with the same columns, such as the training data.
+    reference : ndarray, sparse matrix or data frame, default=None
+        Other documents with the same columns, such as the training data. Columns of data frames
+        are found by the names in ``X``.
 
     Examples
     --------
@@ -69,7 +74,10 @@ def duplicates(X: Any, qid: Queries = None, reference: Any = None) -> Duplicates
     2 documents with a duplicate in the same query, 1 document with a duplicate in the reference,
     1 whole query in the reference.
     """
-    X = check_matrix("X", X)
+    if reference is None:
+        X = check_matrix("X", X)
+    else:
+        X, reference, _ = check_alike(X, reference)
     groups = QueryGroups.from_qid(qid, X.shape[0])
     hashes = row_hashes(X)
     order = np.lexsort((hashes, groups.codes))
@@ -77,7 +85,7 @@ def duplicates(X: Any, qid: Queries = None, reference: Any = None) -> Duplicates
     within = int(np.sum(np.append(equals_next, False) | np.append(False, equals_next)))
     if reference is None:
         return Duplicates(within, np.empty(0, dtype=np.int64), 0)
-    in_reference = np.isin(hashes, row_hashes(check_matrix("reference", reference)))
+    in_reference = np.isin(hashes, row_hashes(reference))
     whole_queries = np.logical_and.reduceat(groups.sorted(in_reference), groups.indptr[:-1])
     return Duplicates(within, np.flatnonzero(in_reference), int(whole_queries.sum()))
 
@@ -87,9 +95,10 @@ def single_features(
 ) -> np.ndarray:
     """Return the metric of a ranking by each feature alone.
 
-    Documents are ranked by ascending and by descending values, and the better of the two counts. A
-    feature that alone ranks about as well as a trained ranker may leak the label: for example, a
-    count of clicks that came later.
+    Documents are ranked by ascending and by descending values, and the better of the two counts.
+    Categories have no order: they are ranked by the mean label that they have in other queries, as
+    a ranker would learn it. A feature that alone ranks about as well as a trained ranker may leak
+    the label: for example, a count of clicks that came later.
 
     Parameters
     ----------
@@ -114,12 +123,55 @@ def single_features(
     array([1. , 0.9])
     """
     X, (y, qid) = take_columns(X, y=y, qid=qid)
+    categorical = Columns.of(with_entries(X)).categories
     X = check_matrix("X", X)
     y = check_labels(y, X.shape[0])
     judged = np.flatnonzero(~np.isnan(y))
-    X, y, qid = X[judged], y[judged], QueryGroups.from_qid(qid, len(y)).take(judged)
-    measured = get_metric(metric).prepared(y, qid)
-    return np.array([_better_direction(measured, column) for column in columns_of(X)])
+    X, y, groups = X[judged], y[judged], QueryGroups.from_qid(qid, len(y)).take(judged)
+    return values_of_features(X, y, groups, get_metric(metric), categorical)
+
+
+def values_of_features(
+    X: Any,
+    y: np.ndarray,
+    groups: QueryGroups,
+    metric: Metric | FunctionMetric,
+    categorical: Collection[int],
+) -> np.ndarray:
+    """Return :func:`single_features` of a matrix, whose ``categorical`` columns hold codes.
+
+    Examples
+    --------
+    >>> codes, y = np.array([[0.0], [1.0], [2.0], [1.0]]), np.array([0.0, 1.0, 0.0, 1.0])
+    >>> groups = QueryGroups.from_qid([7, 7, 8, 8], 4)
+    >>> values_of_features(codes, y, groups, get_metric("ndcg"), [0])
+    array([1.])
+    """
+    measured = metric.prepared(y, groups)
+    return np.array(
+        [
+            measured(_by_other_queries(column, y, groups.codes))
+            if number in categorical
+            else _better_direction(measured, column)
+            for number, column in enumerate(columns_of(X))
+        ]
+    )
+
+
+def _by_other_queries(column, y, queries):
+    """Return the mean label that each document's category has in other queries.
+
+    Categories without documents in other queries come last, and so do missing ones.
+    """
+    _, codes = np.unique(column, return_inverse=True)
+    _, pairs = np.unique(np.column_stack([codes, queries]), axis=0, return_inverse=True)
+    pairs = pairs.ravel()
+    totals, counts = (np.bincount(codes, values)[codes] for values in (y, np.ones_like(y)))
+    totals -= np.bincount(pairs, y)[pairs]
+    counts -= np.bincount(pairs)[pairs]
+    known = (counts > 0) & ~np.isnan(column)
+    means = np.divide(totals, counts, out=np.zeros_like(y), where=known)
+    return np.where(known, means, means.min(initial=0.0) - 1)
 
 
 def _better_direction(measured, column):

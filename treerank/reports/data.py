@@ -3,8 +3,8 @@
 import numpy as np
 
 from treerank.documents.columns import BEHAVIOR_NAMES
-from treerank.inspection.data_sheets import DataSheet, data_sheet, drift, label_shares
-from treerank.inspection.leaks import duplicates, single_features
+from treerank.inspection.data_sheets import DataSheet, data_sheet, drift_of, label_shares
+from treerank.inspection.leaks import duplicates, values_of_features
 from treerank.reports.page import Markup, Section, joined
 from treerank.reports.subject import Subject, counted
 from treerank.reports.tables import paragraphs, side_by_side, table
@@ -104,7 +104,8 @@ def _missing(subject: Subject, sheets: dict[str, DataSheet]) -> Markup:
 def _drift(subject: Subject, hints: list[str]) -> Markup:
     if subject.train is None:
         return Markup()
-    distances = drift(subject.X, subject.train[0])
+    categories = subject.ranker.columns_.categories
+    distances = drift_of(subject.X, subject.train[0], categories)
     moved = np.flatnonzero(distances >= _DRIFTED)
     if len(moved):
         most = subject.feature_names[int(np.argmax(distances))]
@@ -114,6 +115,8 @@ def _drift(subject: Subject, hints: list[str]) -> Markup:
     if not rows:
         return paragraphs("No feature has drifted from the training data to the test data.")
     title = "Drift from training to test: Kolmogorov-Smirnov distance"
+    if categories:
+        title += ", of categories total variation distance"
     return table(title, ["feature", "distance"], rows)
 
 
@@ -125,7 +128,7 @@ def _single(subject: Subject, hints: list[str]) -> Markup:
     metric = subject.metrics[0]
     rows = subject.rows_of_some_queries(_N_DOCUMENTS)
     data = subject.X[rows], subject.y[rows], subject.groups.take(rows)
-    values = single_features(*data, metric=metric)
+    values = values_of_features(*data, metric, subject.ranker.columns_.categories)
     cells = [[subject.feature_names[j], f"{values[j]:.4f}"] for j in _highest(values)]
     ranker_mean = np.nanmean(subject.values[subject.main])
     if values.max() >= _LEAKING * ranker_mean:

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from treerank.display.charts import Curves
 from treerank.documents.columns import taken_rows
 from treerank.inspection.effects import effect
 from treerank.inspection.importance import permutation_importance
@@ -117,9 +118,12 @@ def _charts(subject: Subject, feature: int, rows: np.ndarray) -> list[Markup]:
     name, shares = curve.feature, np.linspace(0, 1, _N_TICKS)
     rug = np.quantile(values, shares, method="inverted_cdf")
     look: dict[str, Any] = {"rug": rug, "may_be_log": True}
+    by_score, by_rank = curve.chart(of="score"), curve.chart(of="rank")
+    assert isinstance(by_score, Curves)  # as of all features that are numbers
+    assert isinstance(by_rank, Curves)
     return [
-        line_chart(f"Score by {name}", curve.chart(of="score"), **look),
-        line_chart(f"Rank by {name}", curve.chart(of="rank"), **look),
+        line_chart(f"Score by {name}", by_score, **look),
+        line_chart(f"Rank by {name}", by_rank, **look),
     ]
 
 
