@@ -252,6 +252,7 @@ class Progress:
             check_signature("metric", metric, "scores")
         self.saver = saver
         self.metric, self.early_stopping_rounds, self.total = metric, early_stopping_rounds, total
+        self.earlier: list[float] = []
         self.values: list[float] = []
         self.newest, self._level = newest, np.nan
         self._best_level, self.best_iteration = -np.inf, start
@@ -298,11 +299,27 @@ class Progress:
         """
         self.n_without_split += 1
         if self.values:
-            self.values.pop()
-            if history := getattr(self.metric, "history", None):
-                history.pop()
+            self._forget()
         last = {self.name: self.values[-1]} if self.values else {}
         return bool(current_listener()(iteration, self.total, last))
+
+    def _forget(self) -> float:
+        """Drop the value that was measured last, and return it."""
+        if history := getattr(self.metric, "history", None):
+            history.pop()
+        return self.values.pop()
+
+    def continue_after(self, earlier: Sequence[float], scores: np.ndarray) -> None:
+        """Take over the values of the iterations before ``start``, and compare with these, too.
+
+        ``scores`` are those of the earlier model. If their value is not the last of ``earlier``,
+        these were measured on other documents: new values are then compared with this one alone.
+        """
+        self.measure(scores)
+        value, start, self.earlier = self._forget(), self.n_done, [*earlier]
+        comparable = self.earlier if self.earlier[-1:] == [value] else [value]
+        for iteration, each in enumerate(comparable, start + 1 - len(comparable)):
+            self.note(each, iteration)
 
     def state(self) -> dict[str, Any]:
         """Return what :meth:`resume` takes: values, rows of history, number of empty iterations."""
@@ -338,8 +355,7 @@ class Progress:
         stops = self.metric is not None and self.early_stopping_rounds is not None
         return self.best_iteration if stops else None
 
-    def history(self, earlier: Mapping[str, Any] | None = None) -> LearningCurves:
-        """Return the values as ``evals_result_`` has them, after the values of ``earlier`` fits."""
-        before = (earlier or {}).get("validation", {}).get(self.name, [])
-        recorded = {"validation": {self.name: before + self.values}}
+    def history(self) -> LearningCurves:
+        """Return the values as ``evals_result_`` has them, after those of earlier fits."""
+        recorded = {"validation": {self.name: self.earlier + self.values}}
         return LearningCurves({} if self.metric is None else recorded)

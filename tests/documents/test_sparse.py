@@ -11,7 +11,14 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils import get_tags
 
-from treerank import LightGBMTrees, TreeDirectRanker, XGBoostTrees, load, make_objective
+from treerank import (
+    LightGBMTrees,
+    TreeDirectRanker,
+    XGBoostTrees,
+    checkpointing,
+    load,
+    make_objective,
+)
 from treerank.baselines.linear.ranksvm import RankSVM
 from treerank.documents.columns import as_csr
 from treerank.documents.rows import Rows
@@ -128,6 +135,25 @@ def test_warm_start_goes_on_from_sparse_to_sparse(part):
     ranker.fit(SPARSE, Y, QID)
     whole = a_ranker(part).fit(SPARSE, Y, QID)
     np.testing.assert_allclose(ranker.predict(SPARSE), whole.predict(SPARSE), rtol=1e-5)
+
+
+def interrupt(n_done, n_total, note):
+    if n_done == 3:
+        raise KeyboardInterrupt
+
+
+@every_part
+def test_a_fit_does_not_go_on_from_a_checkpoint_of_the_other_form(part, tmp_path):
+    for first, second in ((X, SPARSE), (SPARSE, X)):
+        done: list[int] = []
+        with checkpointing(tmp_path / "fit.checkpoint", every=1):
+            with pytest.raises(KeyboardInterrupt):
+                a_ranker(part).fit(first, Y, QID, callbacks=[interrupt])
+            callbacks = [lambda n_done, n_total, note, done=done: done.append(n_done)]
+            resumed = a_ranker(part).fit(second, Y, QID, callbacks=callbacks)
+        assert done[0] == 1
+        whole = a_ranker(part).fit(second, Y, QID)
+        np.testing.assert_array_equal(resumed.predict(second), whole.predict(second))
 
 
 @pytest.mark.parametrize(("first", "second"), [(X, SPARSE), (SPARSE, X)])

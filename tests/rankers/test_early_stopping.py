@@ -54,6 +54,17 @@ def test_recorded_values_are_those_of_the_scores(metrics):
             assert values[-1] == get_metric(metric)(y, ranker.predict(X_), qid)
 
 
+def test_a_continued_fit_forgets_the_values_of_trees_that_were_not_kept():
+    trees = HistogramTrees(40, learning_rate=0.3, early_stopping_rounds=5, n_jobs=1)
+    ranker = TreeDirectRanker(trees, warm_start=True, random_state=0)
+    watched = {"eval_set": SETS, "eval_metric": ["map", "mrr"]}
+    n_kept = ranker.fit(*TRAIN, **watched).best_iteration_
+    trees.set_params(n_estimators=n_kept + 3, early_stopping_rounds=None)
+    ranker.fit(*TRAIN, **watched)
+    whole = TreeDirectRanker(trees, random_state=0).fit(*TRAIN, **watched)
+    assert ranker.evals_result_ == whole.evals_result_
+
+
 def test_a_continued_fit_records_the_iterations_before_it_by_every_metric_and_set():
     trees = HistogramTrees(4, early_stopping_rounds=None, n_jobs=1)
     ranker = TreeDirectRanker(trees, warm_start=True, random_state=0)

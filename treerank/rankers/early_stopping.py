@@ -107,8 +107,10 @@ class RecordedMetrics:
         if not n_recorded:  # the part learns in one step
             return recorded
         results = {part: dict(curves) for part, curves in recorded.items()}
+        n_before = max(n_recorded - len(self.history), 0)
         for column, (part, name) in enumerate(self.curves):
-            values = earlier.get(part, {}).get(name, []) + [row[column] for row in self.history]
+            before = earlier.get(part, {}).get(name, [])[:n_before]
+            values = before + [row[column] for row in self.history]
             results.setdefault(part, {}).setdefault(name, values[-n_recorded:])
         return results
 

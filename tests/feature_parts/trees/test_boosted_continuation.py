@@ -77,6 +77,34 @@ def test_early_stopping_keeps_the_trees_up_to_the_best(part_class):
     np.testing.assert_allclose(part.transform(X), whole.transform(X), atol=1e-6)
 
 
+@own_trees_too
+@pytest.mark.parametrize("rounds", [4, "auto"])
+def test_a_continued_fit_stops_where_one_long_fit_does(part_class, rounds):
+    settings = {"learning_rate": 0.9, "early_stopping_rounds": rounds, "validation": VALIDATION}
+    first = fitted(part_class, n_estimators=100, warm_start=True, **settings)
+    n_kept, n_measured = (
+        first.best_iteration_,
+        len(first.evals_result_["validation"]["held_out_fit"]),
+    )
+    assert n_kept < n_measured
+    first.set_params(n_estimators=110).fit(X, HalfSquare(TARGET), validation=VALIDATION)
+    assert first.best_iteration_ == n_kept == first.forest().n_trees
+    assert len(first.evals_result_["validation"]["held_out_fit"]) == n_measured
+    # Without early stopping, all trees are kept, and have a value each.
+    first.set_params(n_estimators=n_kept + 3, early_stopping_rounds=None)
+    first.fit(X, HalfSquare(TARGET), validation=VALIDATION)
+    values = first.evals_result_["validation"]["held_out_fit"]
+    assert len(values) == first.best_iteration_ == n_kept + 3
+    assert held_out_fit(first.transform(HELD_OUT)[:, 0]) == pytest.approx(values[-1], abs=1e-5)
+
+
+def test_values_of_other_documents_are_not_compared(part_class):
+    part = fitted(part_class, validation=(HELD_OUT, lambda scores: 9.0), warm_start=True)
+    part.set_params(n_estimators=17, early_stopping_rounds=5)
+    part.fit(X, HalfSquare(TARGET), validation=(HELD_OUT, lambda scores: scores.var()))
+    assert part.best_iteration_ > 15
+
+
 def test_of_equal_values_the_fewest_trees_are_kept(part_class):
     part = fitted(part_class, validation=(HELD_OUT, lambda _: 0.5), early_stopping_rounds=3)
     assert part.best_iteration_ == 1

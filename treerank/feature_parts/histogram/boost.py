@@ -5,7 +5,6 @@ from typing import Any
 import numba as nb
 import numpy as np
 
-from treerank.documents.rows import Rows
 from treerank.feature_parts.histogram import sampling, speculation
 from treerank.feature_parts.histogram.binning import Bins, bin_rows, by_column
 from treerank.feature_parts.histogram.forest import make_forest
@@ -27,14 +26,11 @@ from treerank.feature_parts.histogram.packing import (
 )
 from treerank.feature_parts.histogram.splitter import TreeRules
 from treerank.feature_parts.histogram.tree import Data, make_histograms
-from treerank.feature_parts.trees.boosting import GrowthTask
+from treerank.feature_parts.trees.boosting import GrowthTask, scores_before
 from treerank.files.scratch import leave_memory
 from treerank.forests.building import joined, some_trees
 from treerank.forests.forest import Forest
-from treerank.forests.scoring import forest_scores
 from treerank.numerics.threads import in_parts
-
-_BATCH = 16_384
 
 
 def boost(part: Any, task: GrowthTask, bins: Bins, rules: TreeRules, groups: np.ndarray) -> Forest:
@@ -44,8 +40,10 @@ def boost(part: Any, task: GrowthTask, bins: Bins, rules: TreeRules, groups: np.
     bool and shape (n_groups, n_features), says which features may be on one path.
     """
     earlier, progress, held_out = task.earlier, task.progress, task.validation_rows
-    scores, binned = _earlier_scores(task, task.rows), bin_rows(task.rows, bins)
     is_shard, n_threads = task.rows.is_shard, nb.get_num_threads()
+    n_outputs = task.derivatives.n_outputs
+    scores = scores_before(earlier, task.rows, n_outputs, n_threads)
+    binned = bin_rows(task.rows, bins)
     n_spare = speculation.n_spare(rules, n_threads, has_workers=is_shard)
     n_integers = PRECISIONS[part.precision][1]
     n_total = task.rows.n_total
@@ -56,7 +54,7 @@ def boost(part: Any, task: GrowthTask, bins: Bins, rules: TreeRules, groups: np.
     data = Data(bins.columns, zeros, groups, binned, binned_by_column, histograms)
     if held_out is not None:
         held_out_binned = bin_rows(held_out, bins)
-        held_out_scores = _earlier_scores(task, held_out)
+        held_out_scores = scores_before(earlier, held_out, n_outputs, n_threads)
         held_out_rows = np.arange(len(held_out))
     shares = part.subsample, part.subsample_queries
     sampler = sampling.RowSampler(task.rows, task.derivatives.objective, *shares)
@@ -79,15 +77,6 @@ def boost(part: Any, task: GrowthTask, bins: Bins, rules: TreeRules, groups: np.
     forest = grown()
     kept = progress.kept()
     return forest if kept is None else some_trees(forest, 0, kept)
-
-
-def _earlier_scores(task: GrowthTask, rows: Rows) -> np.ndarray:
-    """Return the scores of rows by the trees of an earlier fit; zeros without one."""
-    scores = np.zeros((len(rows), task.derivatives.n_outputs))
-    if task.earlier is not None:
-        for at, batch in rows.batches(_BATCH):
-            scores[at] = forest_scores(task.earlier, batch, n_threads=nb.get_num_threads())
-    return scores
 
 
 def _grow_tree(part, task, data, rules, sampler, scores):

@@ -54,6 +54,8 @@ TREE_PARAMETERS = (
 )
 #: Engines store counts in 32 bits; more bins than this would not fit into memory.
 MOST, MOST_BINS = 2**31 - 1, 2**20
+#: Rows whose scores are computed at a time.
+_BATCH = 16_384
 
 
 class GrowthTask(NamedTuple):
@@ -261,6 +263,12 @@ class BoostedTrees(BaseEstimator):
         )
         progress = Progress(metric, patience, start, start + n_new, saver, newest)
         needs_values = earlier is not None
+        if validation is not None and needs_values:
+            before = self.evals_result_.get("validation", {}).get(progress.name, [])
+            watched = as_rows(validation[0], n_features, sparse=True)
+            scores = scores_before(self._forest, watched, self.n_outputs_, self.n_threads)
+            scores = scores[:, 0] if self.n_outputs_ == 1 else scores
+            progress.continue_after(before[:start], scores)
         earlier, n_new = self._resumed(earlier, n_new, derivatives, progress)
         task = GrowthTask(
             rows=rows,
@@ -281,8 +289,7 @@ class BoostedTrees(BaseEstimator):
         kept = progress.kept()
         if kept is not None:
             say(f"{kept} of {sizes.n_estimators} trees are kept: {progress.name} was best there")
-        before = self.evals_result_ if self._continues_itself() else None
-        return self._set_booster(booster, progress.history(before), sizes)
+        return self._set_booster(booster, progress.history(), sizes)
 
     def transform(self, X: Any) -> np.ndarray:
         """Return f(x), the sums of the trees, of shape (n_documents, n_outputs_)."""
@@ -464,3 +471,15 @@ class BoostedTrees(BaseEstimator):
         self.__dict__.pop("_forest", None)  # of an earlier fit
         self.n_features_in_, self.n_outputs_, self.best_iteration_ = self.describe(booster)
         return self
+
+
+def scores_before(earlier: Forest | None, rows: Rows, n_outputs: int, n_threads: int) -> np.ndarray:
+    """Return the scores of rows by the trees of an earlier fit, batch by batch; 0 without one.
+
+    They are of shape (n_rows, n_outputs).
+    """
+    scores = np.zeros((len(rows), n_outputs))
+    if earlier is not None:
+        for at, batch in rows.batches(_BATCH):
+            scores[at] = forest_scores(earlier, batch, n_threads=n_threads)
+    return scores

@@ -80,7 +80,9 @@ def saver_of(
             )
     params = part.get_params() | sizes.of_tree()
     params = {name: value for name, value in params.items() if name not in _FREE}
-    columns = rows.columns.names, sorted(rows.columns.categories)
+    # To XGBoost, zeros are missing in a sparse matrix and numbers in an array.
+    form = "sparse" if rows.is_sparse else "dense"
+    columns = form, rows.columns.names, sorted(rows.columns.categories)
     with np.printoptions(threshold=sys.maxsize):
         settings = f"{type(part).__name__} {params} of {columns} after {_earlier(part, start)}"
     training = _training_text(rows, objective)
