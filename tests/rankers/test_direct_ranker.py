@@ -141,3 +141,18 @@ def test_a_part_that_takes_no_validation_has_no_eval_set():
     TreeDirectRanker(WithoutValidation()).fit(X, Y, QID)
     fitted = TreeDirectRanker(HistogramTrees(2)).fit(X, Y, QID, eval_set=held_out)
     assert fitted.evals_result_["validation"]
+
+
+def test_pairs_of_documents_with_equal_labels_count_by_default():
+    rows = np.arange(len(Y) - 1)
+    pairs = np.column_stack([rows, rows + 1])[QID[rows] == QID[rows + 1]]
+    pairs = np.where(X[pairs[:, :1], 0] > X[pairs[:, 1:], 0], pairs, pairs[:, ::-1])
+    ranker = TreeDirectRanker("linear", random_state=0)
+    scores = ranker.fit(X, 0 * Y, QID, given_pairs=pairs).predict(X)
+    assert (scores[pairs[:, 0]] > scores[pairs[:, 1]]).mean() > 0.9
+    explicit = ranker.set_params(weight="uniform").fit(X, Y, QID, given_pairs=pairs)
+    np.testing.assert_allclose(explicit.predict(X), scores, rtol=1e-9)
+    n_equal = (Y[pairs[:, 0]] == Y[pairs[:, 1]]).sum()
+    message = f"{n_equal} of {len(pairs)} given_pairs do not count.*Write weight='uniform'"
+    with pytest.warns(UserWarning, match=message):
+        TreeDirectRanker(weight="ndcg").fit(X, Y, QID, given_pairs=pairs)

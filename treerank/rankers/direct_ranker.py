@@ -58,7 +58,9 @@ if TYPE_CHECKING:
     from treerank.feature_parts.components import Components
 
 #: What "auto" stands for under losses over pairs; other losses have no such settings.
-AUTO_FOR_PAIRS = {"weight": "ndcg", "smoothing": 1.0}
+AUTO_FOR_PAIRS: dict[str, Any] = {"weight": "ndcg", "smoothing": 1.0}
+#: Weights that are 0 for two documents of equal labels.
+GAPS = ("label_gap", "ndcg", "map", "mrr", "err")
 #: Settings of the objective that a fit may replace.
 _MAY_BE_UNUSED = ("loss", "weight", "pairs", "k", "smoothing")
 #: With fewer documents, default trees may find no split.
@@ -228,7 +230,9 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
                 "trees, or an ensemble with trees, such as ['lightgbm', 'linear']; or write "
                 f"columns of zeros and ones. {indicator_advice(names[0])}"
             )
-        self._warn_of_unused_settings(part)
+        self._warn_of_unused_settings(part, data)
+        if not traits_of(part).fits_convex:
+            self._warn_of_equal_labels(data)
         validation: Any = held_out and (held_out.X, held_out.metric)
         self.feature_part_ = fit_part(part, data.documents, objective, validation)
         self.head_ = AntisymmetricHead(self._head_weight(data, objective), self.tau)
@@ -334,16 +338,35 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
 
     def _objective_of(self, data: TrainingSet, seed: int) -> Objective:
         """Return the objective of a single label."""
-        return objective_of(data, seed, loss=self.loss, **self._pair_settings())
+        return objective_of(data, seed, loss=self.loss, **self._pair_settings(data))
 
-    def _pair_settings(self) -> dict[str, Any]:
-        """Return the settings of pairs by name, without "auto"."""
+    def _pair_settings(self, data: TrainingSet) -> dict[str, Any]:
+        """Return the settings of pairs by name, without "auto".
+
+        "auto" does not weigh the user's own pairs by labels, which they may contradict.
+        """
         defaults = {setting.name: setting.default for setting in fields(PairSettings)}
         settings = {name: getattr(self, name, value) for name, value in defaults.items()}
         automatic = AUTO_FOR_PAIRS if isinstance(get_loss(self.loss), PairLoss) else defaults
+        if data.pairs is not None:
+            automatic = automatic | {"weight": defaults["weight"]}
         return settings | {n: automatic[n] for n in AUTO_FOR_PAIRS if settings[n] == "auto"}
 
-    def _warn_of_unused_settings(self, part: Any) -> None:
+    def _warn_of_equal_labels(self, data: TrainingSet) -> None:
+        """Warn of the user's own pairs that the weight does not count, as their gains are equal."""
+        weight = self._pair_settings(data)["weight"]
+        if data.pairs is None or weight not in GAPS:
+            return
+        labels = [data.y] if data.labels is None else data.labels.values()
+        n_equal = int(min((y[data.pairs.i] == y[data.pairs.j]).sum() for y in labels))
+        if n_equal:
+            warn_user(
+                f"{n_equal} of {len(data.pairs.i)} given_pairs do not count: their documents have "
+                f"equal labels, for which weight={quote(weight)} is 0. Write "
+                f"{spelled('weight', 'uniform')} to learn from all of them."
+            )
+
+    def _warn_of_unused_settings(self, part: Any, data: TrainingSet) -> None:
         """Warn of settings of the objective that are not the defaults and that the fit replaces.
 
         A part that minimizes the convex form of the objective replaces those without such a form.
@@ -351,7 +374,7 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
         loss, settings, is_convex = get_loss(self.loss), {}, traits_of(part).fits_convex
         used: dict[str, Any] = {}
         if isinstance(loss, PairLoss):
-            settings = self._pair_settings()
+            settings = self._pair_settings(data)
             pairs = PairSettings(**settings)
             used |= vars(pairs.convex() if is_convex else pairs.as_read())
         if is_convex and isinstance(loss, PairLoss | ListwiseLoss):

@@ -196,8 +196,9 @@ class Ranker(Scored):
             ``X``. ``None`` means that all documents belong to one query.
         sample_weight : array-like of shape (n_documents,), default=None
             Weight of each document. The weight of a pair is the product of its two weights. Rows
-            with weight 0 are ignored. In the loss, a document with weight 2 counts as two copies.
-            Elsewhere it is one row: it has one rank if pairs are weighted by ranks, as with
+            with weight 0 are ignored. In a loss over pairs or over single documents, a document
+            with weight 2 counts as two copies; in another listwise loss, its weight multiplies its
+            term. Elsewhere it is one row: it has one rank if pairs are weighted by ranks, as with
             ``weight="ndcg"``, and counts once towards the minimum number of documents in a leaf.
         query_weight : array-like of shape (n_documents,), default=None
             Weight of the query of each row, the same in all rows of a query.

@@ -58,7 +58,7 @@ class Scored(Comparing, Calibrating):
         Only rankers that are sums of trees and a linear model have one; see
         :class:`~treerank.feature_parts.scorer.Scorer`. It takes numbers and data frames as
         ``predict`` does, but no sparse matrices; numbers are faster. Its scores are the scores
-        of ``predict``, bit for bit if the ranker is trees with a single output.
+        of ``predict``, bit for bit if the ranker is one part of trees with a single output.
         """
         from treerank.feature_parts.scorer import Scorer
 

@@ -67,8 +67,8 @@ class TreeDirectRanker(DirectRanker):
         from ``weight`` to ``query_normalization``, except ``tau``, are for pair losses.
     weight : str, PairWeight or None, default="auto"
         Weight of a pair: "uniform", "query", "label", "label_gap", "ndcg", "map", "mrr", "err" or
-        your own, see :mod:`treerank.objectives.pairs.weights`. "auto" is "ndcg" for pair losses and
-        None for other losses. None is "uniform".
+        your own, see :mod:`treerank.objectives.pairs.weights`. "auto" is "ndcg" for pair losses,
+        but None for other losses and for pairs of your own (``given_pairs``). None is "uniform".
     pairs : str, Pairs or None, default="all"
         Pairs of documents that enter the loss: "all" pairs with different labels, "adjacent",
         "balanced", "top_10", "with_ties" or your own :class:`~treerank.objectives.Pairs`. None is
