@@ -23,11 +23,11 @@ from treerank.exports import export, formats_for
 from treerank.exports.conversion import converted
 from treerank.exports.formats import format_named
 from treerank.exports.program_runs import (
-    _column,
     duckdb_scores,
     node_scores,
     python_scores,
     sqlite_scores,
+    table_columns,
 )
 from treerank.exports.uploads import TABLE
 from treerank.feature_parts import Ensemble, HistogramTrees, LinearModel, Stages, XGBoostTrees
@@ -42,8 +42,7 @@ FORMATS = ["python", "javascript", "sql"]
 
 def sql_by(scores):
     def run(content, X, written):
-        columns = [_column(X[:, j], written.levels.get(j)) for j in range(X.shape[1])]
-        return scores(content.decode(), columns, written)
+        return scores(content.decode(), table_columns(X, written), written)
 
     return run
 
@@ -362,6 +361,27 @@ def test_a_query_adds_the_score_to_a_table_of_any_name_and_says_what_is_missing(
     with pytest.raises(sqlite3.OperationalError, match=r"no such column: d\.price"):
         connection.execute(query).fetchall()
     connection.close()
+
+
+@pytest.mark.parametrize("part", ["linear", HistogramTrees(10), LightGBMTrees(10)])
+@pytest.mark.parametrize("kind", ["bool", "boolean"])
+def test_a_query_runs_on_a_table_with_truth_values(part, kind, tmp_path, monkeypatch):
+    duckdb = pytest.importorskip("duckdb")
+    X, y, qid = SMALL
+    documents = pd.DataFrame({"price": X[:, 0], "count": np.arange(len(X))})
+    documents["in_stock"] = pd.array(np.arange(len(X)) % 3 == 0, dtype=kind)
+    if kind == "boolean":
+        documents.loc[::5, "in_stock"] = None
+    y = y + 2 * documents["in_stock"].fillna(False).to_numpy(dtype=bool)
+    ranker = TreeDirectRanker(part, random_state=0).fit(documents, y, qid)
+    export(ranker, tmp_path / "model.sql", format="sql", check=documents)
+    with duckdb.connect() as connection:
+        connection.register("documents", documents)
+        scores = connection.sql((tmp_path / "model.sql").read_text()).fetchnumpy()["score"]
+    np.testing.assert_allclose(scores, ranker.predict(documents), rtol=1e-12, atol=1e-12)
+    monkeypatch.setattr("treerank.exports.sql._as_number", lambda name: name)
+    with pytest.raises(duckdb.BinderException, match="BOOLEAN"):
+        export(ranker, tmp_path / "model.sql", format="sql", check=documents)
 
 
 @pytest.mark.parametrize("names", [["score", *"bcd"], ["a", "A", "c", "d"], ["Score_2", *"bcd"]])

@@ -54,7 +54,7 @@ def compiled(source, path, prefix="treerank"):
 
 def run_scores(format, content, X, names, levels):
     """Return the scores of the program itself; ``None`` if it is not installed."""
-    written = SimpleNamespace(names=names, levels=levels, prefix="documents")
+    written = SimpleNamespace(names=names, levels=levels, prefix="documents", booleans=())
     run = format_named(format).run(content, X, written)
     return None if run is None else run.scores
 

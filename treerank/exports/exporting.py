@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import narwhals as nw
 import numpy as np
 from scipy.sparse import issparse
 
@@ -379,7 +380,7 @@ def _compared_hybrid(
         )
         content = conversion.content(DEFAULT_HITS)
         return ExportReport(format, 0), {"unchecked": unchecked}, content
-    _, scores, y, groups, metric = documents
+    _, scores, y, groups, metric, _ = documents
     X, _, qid = (*_parts(check), None, None)[:3]
     if qid is None:
         raise ValueError(
@@ -414,6 +415,8 @@ class _Documents(NamedTuple):
         Queries.
     metric : Metric or FunctionMetric
         Metric of the ranker.
+    booleans : frozenset of int
+        Columns of truth values, if the documents are a data frame.
     """
 
     X: Any
@@ -421,6 +424,7 @@ class _Documents(NamedTuple):
     y: np.ndarray | None
     groups: QueryGroups
     metric: Metric | FunctionMetric
+    booleans: frozenset[int]
 
 
 def _parts(check: Any) -> tuple[Any, ...]:
@@ -444,12 +448,21 @@ def _embeddings(check: Any, names: list[str]) -> dict[str, int]:
 
 def _documents(ranker: Any, check: Any) -> _Documents:
     X, y, qid = (*_parts(check), None, None)[:3]
+    booleans = _booleans(X, shown_names(ranker))
     X, y, qid = read_documents(ranker, X, y, qid)
     scores = scores_of(ranker, X)
     if isinstance(y, np.ndarray) and y.dtype.kind == "f" and np.isnan(y).all():
         y = None  # as of candidates without judgments
     y = None if y is None else check_labels(y, X.shape[0], "y of check")
-    return _Documents(X, scores, y, QueryGroups.from_qid(qid, X.shape[0]), metric_of(ranker))
+    groups = QueryGroups.from_qid(qid, X.shape[0])
+    return _Documents(X, scores, y, groups, metric_of(ranker), booleans)
+
+
+def _booleans(X: Any, names: list[str]) -> frozenset[int]:
+    """Return the columns of truth values of a data frame, by their index in ``names``."""
+    frame: Any = None if issparse(X) else as_frame(X)
+    schema = {} if frame is None else frame.schema
+    return frozenset(j for j, name in enumerate(names) if schema.get(name) == nw.Boolean)
 
 
 def _compared(
@@ -464,13 +477,14 @@ def _compared(
         needed = f"{spelled('check')} must be given: documents"
         unchecked = f"may score some documents differently, so {needed}"
         return ExportReport(format, 0), {} if conversion.is_exact else {"unchecked": unchecked}
-    X, scores, y, groups, metric = documents
+    X, scores, y, groups, metric, booleans = documents
     if isinstance(conversion, ForestConversion):
         conversion.check_sizes(X)
     program, run = None, format_named(format).run
     if run is not None and isinstance(conversion, ForestConversion):
         rows = X.toarray() if issparse(X) else X
-        program = run(content, np.asarray(rows, dtype=np.float64), conversion.written)
+        written = replace(conversion.written, booleans=booleans)
+        program = run(content, np.asarray(rows, dtype=np.float64), written)
     program_scores = conversion.scores(X) if program is None else program.scores
     report = compare_scores(format, scores, program_scores, y, groups, metric)
     report = replace(report, program=program and program.program)

@@ -77,7 +77,7 @@ def node_scores(content: bytes, X: np.ndarray, written: Written) -> ProgramRun |
 
 def sql_scores(content: bytes, X: np.ndarray, written: Written) -> ProgramRun:
     """Return the scores of the query in DuckDB, or in SQLite where that is not installed."""
-    columns = [_column(X[:, j], written.levels.get(j)) for j in range(X.shape[1])]
+    columns = table_columns(X, written)
     if find_spec("duckdb") is None:
         return sqlite_scores(content.decode(), columns, written)
     return duckdb_scores(content.decode(), columns, written)
@@ -143,10 +143,18 @@ def _body(query: str) -> str:
     return query.rstrip().removesuffix(";")
 
 
-def _column(values: np.ndarray, levels: list[Any] | None) -> list[Any]:
+def table_columns(X: np.ndarray, written: Written) -> list[list[Any]]:
+    """Return the values of each column of the table, in its type; None if missing."""
+    return [
+        _column(X[:, j], written.levels.get(j), j in written.booleans) for j in range(X.shape[1])
+    ]
+
+
+def _column(values: np.ndarray, levels: list[Any] | None, is_boolean: bool) -> list[Any]:
     """Return the values of a table column: categories decoded, and None if missing."""
     if levels is None:
-        return [None if value != value else value for value in values.tolist()]
+        kind = bool if is_boolean else float
+        return [None if value != value else kind(value) for value in values.tolist()]
     plain = [level.item() if isinstance(level, np.generic) else level for level in levels]
     return [None if code != code else plain[int(code)] for code in values.tolist()]
 

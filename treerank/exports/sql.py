@@ -3,7 +3,8 @@
 A tree is a ``CASE``, and missing values are NULL. Categories appear as in the data. Trees
 are added in order, as in all formats, in subqueries of at most 200 trees, because databases limit
 the depth of an expression; so a model with more trees also returns the partial sums ``score_1`` and
-so on. Numbers are written with an exponent, which makes them doubles rather than decimals.
+so on. Numbers are written with an exponent, which makes them doubles rather than decimals. A column
+that may be of truth values is cast, because databases compare BOOLEAN with no number.
 """
 
 from collections.abc import Iterator
@@ -22,6 +23,7 @@ _TOGETHER = 200
 _MOST_BYTES = 1_000_000  # of a query, by default in SQLite
 _SURE_DIGITS = 15  # decimals of up to 15 digits are read as the same double everywhere
 _LARGEST = np.finfo(np.float64).max
+_HUGE = 1e30  # larger thresholds only tell missing values from all others
 
 
 def write_sql(written: Written) -> str:
@@ -102,9 +104,10 @@ class _Case(NamedTuple):
 
 def _tree_terms(written: Written) -> Iterator[str]:
     """Yield the SQL expression of each tree."""
+    are_numbers = _number_columns(written)
 
     def split(node: Node, left: _Case, right: _Case) -> _Case:
-        to_left, to_right = _conditions(written, node)
+        to_left, to_right = _conditions(written, node, is_number=node.feature in are_numbers)
         first, condition, other = left, to_left, right
         if right.depth < left.depth:
             first, condition, other = right, to_right, left
@@ -115,21 +118,34 @@ def _tree_terms(written: Written) -> Iterator[str]:
         yield str(nested(tree, lambda node: _Case("", _number(node.value), 0), split))
 
 
-def _conditions(written: Written, node: Node) -> tuple[str, str]:
+def _number_columns(written: Written) -> set[int]:
+    """Return the columns that cannot be of truth values, whose thresholds are from 0 to 1."""
+    forest, sizes = written.forest, np.abs(written.thresholds)
+    is_other = (sizes > 1) & (sizes < _HUGE) & ~forest.is_leaf
+    return {*forest.feature[is_other].tolist()}
+
+
+def _as_number(name: str) -> str:
+    """Return the value of a column as a double, 0 or 1 if it is a truth value."""
+    return f"CAST({name} AS DOUBLE PRECISION)"
+
+
+def _conditions(written: Written, node: Node, *, is_number: bool) -> tuple[str, str]:
     """Return ``(left, right)``: SQL conditions under which a document goes to each side of a split.
 
     Either may be used alone: a document goes right if the first is false or NULL, and left if the
-    second is.
+    second is. ``is_number`` says that the column cannot be of truth values.
     """
-    name, missing_up_to = f"d.{quoted(written.names[node.feature])}", written.forest.missing_up_to
+    column, missing_up_to = f"d.{quoted(written.names[node.feature])}", written.forest.missing_up_to
     if node.codes is None:
+        name = column if is_number else _as_number(column)
         limit = _number(float(np.clip(node.threshold, -_LARGEST, _LARGEST)))
         left, right = f"{name}<={limit}", f"{name}>{limit}"
         if node.threshold == np.inf:
-            left, right = f"{name} IS NOT NULL", "1=0"
+            left, right = f"{column} IS NOT NULL", "1=0"
         elif node.threshold == -np.inf:
             left, right = f"{name}<{limit}", f"{name}>={limit}"
-        not_missing, missing = "", f" OR {name} IS NULL"
+        not_missing, missing = "", f" OR {column} IS NULL"
         if missing_up_to >= 0:
             not_missing = f" AND ABS({name})>{_number(missing_up_to)}"
             missing += f" OR ABS({name})<={_number(missing_up_to)}"
@@ -144,8 +160,8 @@ def _conditions(written: Written, node: Node) -> tuple[str, str]:
     lowest = missing_up_to if sets is not None and sets.rule == "single" else -1.0
     codes = {code for code in codes if lowest < code < len(levels)}
     listed = ",".join(_category(levels[code]) for code in sorted(codes))
-    within = f"{name} IN ({listed})" if listed else "1=0"
-    without = f"{name} NOT IN ({listed}) OR {name} IS NULL" if listed else "1=1"
+    within = f"{column} IN ({listed})" if listed else "1=0"
+    without = f"{column} NOT IN ({listed}) OR {column} IS NULL" if listed else "1=1"
     return (without, within) if node.missing_left else (within, without)
 
 
@@ -154,7 +170,8 @@ def _linear_terms(written: Written) -> Iterator[str]:
     if linear is not None:
         for j in linear.features.tolist():
             factor, offset = _number(float(linear.coef[j])), _number(float(linear.offset[j]))
-            yield f"COALESCE({factor}*d.{quoted(written.names[j])}+{offset},0e0)"
+            value = _as_number(f"d.{quoted(written.names[j])}")
+            yield f"COALESCE({factor}*{value}+{offset},0e0)"
 
 
 def _number(value: float) -> str:

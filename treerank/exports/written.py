@@ -94,6 +94,8 @@ class Written:
         Categories by index of the column, in the order of their codes, as far as known.
     prefix : str
         Beginning of the names of functions, or name of the table, for formats that have these.
+    booleans : frozenset of int
+        Columns of truth values in the documents of the check, as far as known.
     """
 
     forest: Forest
@@ -104,6 +106,7 @@ class Written:
     log_odds: np.ndarray | None = None
     levels: dict[int, list[Any]] = field(default_factory=dict)
     prefix: str = "treerank"
+    booleans: frozenset[int] = frozenset()
 
     @property
     def levels_by_name(self) -> dict[str, list[Any]]:
