@@ -13,7 +13,13 @@ import treerank
 from treerank.clicks import ClickLog
 from treerank.datasets import Qrels
 from treerank.datasets.formats import read_batches, read_ranking_data
-from treerank.datasets.parquet import read_csv, read_parquet, write_parquet
+from treerank.datasets.parquet import (
+    read_csv,
+    read_parquet,
+    write_parquet,
+    write_parquet_batches,
+)
+from treerank.documents.ranking_data import RankingData
 
 rng = np.random.default_rng(0)
 N = 120
@@ -90,6 +96,31 @@ def test_what_is_written_as_text_is_read_again(tmp_path, name):
     data = read_ranking_data(tmp_path / name, comments=True)
     np.testing.assert_array_equal(data.X.to_pandas(), X)
     assert data.comments.tolist() == ["x", "y,z"]
+
+
+LOST = {
+    "a missing value": [["NA", "DE"], ["x", ""], ["null", None], pd.Categorical(["?", "b"])],
+    "numbers or truth values": [["1", "2.5"], ["true", "False"], [" 7", None], ["1", "true"]],
+    "categories of text": [pd.Categorical([3, 4])],
+}
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.tsv.gz"])
+@pytest.mark.parametrize(("rule", "values"), [(rule, v) for rule in LOST for v in LOST[rule]])
+def test_what_a_file_of_text_would_change_is_not_written(tmp_path, name, rule, values):
+    X = pd.DataFrame({"price": [1.0, 2.0], "country": values})
+    with pytest.raises(ValueError, match=rf"{name}, column 'country': .*{rule}.* Parquet"):
+        write_parquet(tmp_path / name, X, [1, 0], ["a", "b"])
+    assert not list(tmp_path.iterdir())
+    with pytest.raises(ValueError, match=r"column 'query': .* a missing value.* got 'NA'"):
+        write_parquet(tmp_path / name, X[["price"]], [1, 0], ["NA", "b"])
+
+
+def test_text_of_numbers_beside_other_text_is_written(tmp_path):
+    X = pd.DataFrame({"size": ["1", "2", "true", "XL"], "code": ["7", None, "x", None]})
+    halves = [RankingData(X[i : i + 2], np.arange(2.0), np.array(["1", "2"])) for i in (0, 2)]
+    write_parquet_batches(tmp_path / "a.csv", halves)
+    assert read_csv(tmp_path / "a.csv").X.to_pandas().fillna("").equals(X.fillna(""))
 
 
 WRONG = {

@@ -152,6 +152,70 @@ def csv_writer(path: str | Path) -> Any:
     return partial(csv.CSVWriter, write_options=csv.WriteOptions(delimiter=_delimiter(path)))
 
 
+class TextCheck:
+    """Refuses text that a CSV file cannot hold, because it is read as something else.
+
+    Parameters
+    ----------
+    path : str or path
+        The file, for messages.
+    ids : collection of str
+        Columns of ids and comments, which may be numbers.
+    """
+
+    def __init__(self, path: str | Path, ids: Collection[str]):
+        self.path, self.ids = path, ids
+        self._read_as: dict[str, list[Any]] = {}  # types that all texts of a column have so far
+        self._examples: dict[str, str] = {}
+
+    def add(self, table: pa.Table) -> None:
+        """Check rows to write; refuse texts that mean a missing value, and other categories."""
+        for name, column in zip(table.column_names, table.columns, strict=True):
+            is_category = pa.types.is_dictionary(column.type)
+            if not _is_text(column.type.value_type if is_category else column.type):
+                if is_category and column.null_count < len(column):
+                    rule = "categories of text, since a CSV file does not mark numbers as such"
+                    raise self._error(name, rule, compute.drop_null(column)[0].as_py())
+                continue
+            texts = compute.drop_null(compute.unique(column.cast(pa.large_string())))
+            is_missing = compute.is_in(texts, pa.array(MISSING_TEXTS, texts.type))
+            if name != "comment" and _count(is_missing):
+                text = texts[compute.index(is_missing, True).as_py()].as_py()
+                raise self._error(name, "no text that means a missing value in a CSV file", text)
+            if name not in self.ids and len(texts):
+                kinds = self._read_as.get(name, [pa.int64(), pa.bool_(), pa.float64()])
+                self._read_as[name] = [kind for kind in kinds if _are_all(texts, kind)]
+                self._examples.setdefault(name, texts[0].as_py())
+
+    def finish(self) -> None:
+        """Refuse columns of text of which all rows are read as numbers or truth values."""
+        for name, kinds in self._read_as.items():
+            if kinds:
+                rule = (
+                    "other text than numbers or truth values, which a CSV file does not mark as "
+                    "text"
+                )
+                raise self._error(name, rule, self._examples[name])
+
+    def _error(self, name: str, rule: str, value: Any) -> ValueError:
+        advice = "Write a Parquet file, which keeps it."
+        return column_error(self.path, name, f"must hold {rule}; got {quote(value)}. {advice}")
+
+
+def _is_text(kind):
+    types = pa.types
+    return types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)
+
+
+def _are_all(texts, kind):
+    """Return whether Arrow reads all texts as values of a type."""
+    try:
+        compute.utf8_trim_whitespace(texts).cast(kind)
+    except pa.ArrowInvalid:
+        return False
+    return True
+
+
 def _delimiter(path):
     name = str(path).lower()
     return next(char for suffix, char in DELIMITERS.items() if name.endswith(suffix))

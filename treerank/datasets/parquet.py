@@ -25,7 +25,7 @@ from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 
 from treerank.checks import quote, refuse_complex, refuse_masked
-from treerank.datasets.csv_files import csv_writer, is_csv
+from treerank.datasets.csv_files import TextCheck, csv_writer, is_csv
 from treerank.datasets.parquet_files import (
     ParquetFiles,
     as_floats,
@@ -256,6 +256,12 @@ def write_parquet(
     label, query : str, default="label" and "query"
         Names of the columns of ``y`` and ``qid``.
 
+    Raises
+    ------
+    ValueError
+        If a CSV or TSV file would be read with other values: text such as "NA", which stands for a
+        missing value, and categories that are all numbers or truth values.
+
     Examples
     --------
     >>> path = getfixture("tmp_path") / "train.parquet"
@@ -291,6 +297,7 @@ def write_parquet_batches(
     4
     """
     writer, schema = None, None
+    texts = TextCheck(path, ids=(query, "document", "comment"))
     sizes: dict[str, int] | None = None
     with replaced_file(path) as replaced, compressed(replaced, path) as file:
         try:
@@ -299,7 +306,9 @@ def write_parquet_batches(
                     sizes = embedding_sizes([batch.X]) if sizes is None else sizes
                     batch = replace(batch, X=with_entries(batch.X, sizes))
                 table = _written(batch, label, query)
-                table = _in_double_precision(table) if is_csv(path) else table
+                if is_csv(path):
+                    texts.add(table)
+                    table = _in_double_precision(table)
                 schema = schema or table.schema
                 if writer is None:
                     new = csv_writer(path) if is_csv(path) else pq.ParquetWriter
@@ -307,6 +316,7 @@ def write_parquet_batches(
                 writer.write_table(table.cast(schema))
             if writer is None:
                 raise ValueError("batches must have rows; got no batch.")
+            texts.finish()
         finally:
             if writer is not None:
                 writer.close()
