@@ -334,6 +334,37 @@ def test_dates_are_days_since_a_date_in_files_of_any_kind(tmp_path):
             read_parquet(path, days_since=wrong)
 
 
+def test_texts_of_dates_are_days_as_they_are_in_a_csv_file(tmp_path):
+    frame = pd.DataFrame(
+        {
+            "label": [1, 0, 2],
+            "query": ["2026-01-01"] * 3,
+            "day": ["2026-01-03", "2026-02-01", "NA"],
+            "mixed": ["2026-01-03", "2026-01-01 12:00", "2026-01-01T00:00:00.5"],
+            "zoned": ["2026-01-01T02:00:00+02:00", None, "2026-01-02T00:00:00Z"],
+            "word": ["2026-01-03", "2026-02-01", "soon"],
+            "kind": pd.Categorical(["2026-01-03", "2026-02-01", "2026-02-01"]),
+        }
+    )
+    text = frame.drop(columns="kind")
+    text.to_csv(tmp_path / "t.csv", index=False)
+    expected = read_csv(tmp_path / "t.csv", days_since="2026-01-01")
+    assert expected.X["mixed"].to_pylist() == [2, 0.5, 0.5 / 86_400]
+    assert expected.X["word"].to_pylist() == [*frame["word"]]
+    path = tmp_path / "t.parquet"
+    pq.write_table(pa.Table.from_pandas(text), path, row_group_size=1)
+    whole = read_parquet(path, days_since="2026-01-01")
+    batches = [*read_batches(path, days_since="2026-01-01", batch_size=1)]
+    for tables in ([whole.X], [batch.X for batch in batches]):
+        read = pa.concat_tables(tables).to_pandas()
+        pd.testing.assert_frame_equal(read, expected.X.to_pandas())
+    assert whole.qid.tolist() == [*frame["query"]]
+    assert read_parquet(path).X["day"].to_pylist() == [*frame["day"]]
+    frame.to_parquet(path)
+    kind = read_parquet(path, days_since="2026-01-01").X["kind"]
+    assert kind.to_pylist() == [*frame["kind"]]
+
+
 def test_dates_of_a_csv_file_are_days_and_dates_of_queries_stay_dates(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text(

@@ -27,6 +27,7 @@ from treerank.datasets.csv_files import column_error, csv_as_parquet, csv_header
 from treerank.datasets.letor_parser import LONGEST_QID
 from treerank.datasets.parquet_folders import Source, sources_of
 from treerank.documents.columns import ID_NAMES
+from treerank.documents.number_texts import MISSING_TEXTS
 from treerank.documents.ranking_data import rows_at_once
 from treerank.files.compression import is_regular_file
 from treerank.files.object_stores import shown, text_in_store
@@ -41,6 +42,8 @@ _GROUP_BYTES = 2**25
 _TYPICAL_ENTRIES = 512
 _OTHER_NAMES = " Names of CSV files end in .csv or .tsv, names of LETOR files in .txt."
 _ERRORS = (pa.ArrowException, OSError, ValueError, KeyError)
+#: Types of dates and times that texts may have, as in CSV files.
+_TIMES = [pa.timestamp(unit, zone) for zone in (None, "UTC") for unit in ("s", "ns")]
 #: Files of an object store whose metadata are read at the same time.
 _AT_ONCE = 16
 
@@ -93,7 +96,8 @@ class ParquetFiles:
 
     ``files`` maps paths to files, in order; ``schema`` is their common schema. ``features`` names
     the features, and ``label``, ``query``, ``document`` and ``comment`` the column of each role,
-    None where there is none to read. Dates are read as days since ``epoch`` unless that is None.
+    None where there is none to read. Dates are read as days since ``epoch`` unless that is None;
+    ``date_texts`` maps columns of text that hold dates to the type of these.
     """
 
     files: dict[str, _Part]
@@ -104,6 +108,7 @@ class ParquetFiles:
     document: str | None
     comment: str | None
     epoch: datetime | None = None
+    date_texts: Mapping[str, pa.DataType] = field(default_factory=dict)
 
     @classmethod
     def open(
@@ -148,6 +153,7 @@ class ParquetFiles:
         comment = "comment" if kept else None
         opened = cls(files, schema, chosen, label, query, document, comment, epoch)
         if epoch is not None:
+            opened = replace(opened, date_texts=opened._find_date_texts())
             opened = replace(opened, schema=opened._in_days(schema.empty_table()).schema)
         if opened.n_rows == 0:
             raise ValueError(f"{shown(path)}: a table must have rows; got none.")
@@ -265,10 +271,26 @@ class ParquetFiles:
             _check_length(path, n_rows, expected)
         pa.default_memory_pool().release_unused()  # which may be as large as a group of rows
 
+    def _find_date_texts(self) -> dict[str, pa.DataType]:
+        """Return the type of the dates in each feature of text that holds nothing else.
+
+        The whole columns are read for this, because all batches must have the same types.
+        """
+        are_text = {field.name: is_text(field.type) for field in self.schema}
+        kinds = {name: _TIMES for name in self.features if are_text.get(name)}
+        for table in self.batches([*kinds], self.rows_at_once()) if kinds else ():
+            for name, column in zip(table.column_names, table.columns, strict=True):
+                kinds[name] = [kind for kind in kinds[name] if _are_times(column, kind)]
+            if not any(kinds.values()):
+                break
+        return {name: of_column[0] for name, of_column in kinds.items() if of_column}
+
     def _in_days(self, table: pa.Table) -> pa.Table:
         """Return a table in which features that are dates are days since ``epoch``, if given."""
         for index, name in enumerate(table.column_names):
             column = table.column(index)
+            if name in self.date_texts:
+                column = _as_times(column, self.date_texts[name])
             is_date = types.is_date(column.type) or types.is_timestamp(column.type)
             if is_date and self.epoch is not None and self.role_of(name) == "feature":
                 table = table.set_column(index, name, _days(column, self.epoch))
@@ -503,6 +525,22 @@ def _epoch(days_since: str | date) -> datetime:
             f"{spelled('days_since')} must be a date such as '2026-01-01'; got {quote(days_since)}."
         ) from error
     return value.astimezone(UTC) if value.tzinfo else value.replace(tzinfo=UTC)
+
+
+def _as_times(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
+    """Return a column of text as times of one type."""
+    texts = column.cast(pa.large_string())
+    is_missing = compute.is_in(texts, pa.array(MISSING_TEXTS, texts.type))
+    return compute.utf8_trim_whitespace(compute.if_else(is_missing, None, texts)).cast(kind)
+
+
+def _are_times(column: pa.ChunkedArray, kind: pa.DataType) -> bool:
+    """Return whether all texts of a column are times of one type."""
+    try:
+        _as_times(column, kind)
+    except pa.ArrowInvalid:
+        return False
+    return True
 
 
 def _days(column: pa.ChunkedArray, epoch: datetime) -> pa.ChunkedArray:
