@@ -228,6 +228,41 @@ def test_numbers_as_text_are_refused_with_what_makes_numbers_of_them(kind, texts
     np.testing.assert_array_equal(columns.numbers(advised(X, str(caught.value)))[:, 0], numbers)
 
 
+@pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame, pa.table])
+@pytest.mark.parametrize("dtype", [None, "category"])
+@pytest.mark.parametrize(
+    ("texts", "numbers"),
+    [
+        (["1,000", "2.5"], [1000, 2.5]),
+        (["2026-01-03", "2026-01-04"], [20456, 20457]),
+        (["2026-01-03T06:00:00Z", "2026-01-04T12:00:00Z"], [20456.25, 20457.5]),
+        (["x", "y"], None),
+        (["01.02.2026", "13.02.2026"], None),
+    ],
+)
+def test_text_where_fit_had_numbers_is_answered_by_numbers_or_a_new_fit(
+    kind, dtype, texts, numbers
+):
+    X = series(kind, texts, pl.Categorical if dtype and kind is pl.DataFrame else dtype)
+    with pytest.raises(TypeError, match="'a' of X must hold numbers, as in fit") as caught:
+        Columns().numbers(X)
+    if numbers is None:
+        assert re.search("fit a new model|numbers of it that fit had", str(caught.value))
+        assert "Make it text" not in str(caught.value)
+    else:
+        X = advised(X, str(caught.value))
+        np.testing.assert_array_equal(Columns().numbers(X)[:, 0], numbers)
+
+
+def test_categories_of_numbers_where_fit_had_numbers_become_numbers():
+    X = pd.DataFrame({"a": pd.Categorical([2.5, None, 1.0])})
+    with pytest.raises(TypeError, match="'a' of X must hold numbers, as in fit") as caught:
+        Columns().numbers(X)
+    np.testing.assert_array_equal(
+        Columns().numbers(advised(X, str(caught.value)))[:, 0], [2.5, np.nan, 1]
+    )
+
+
 @pytest.mark.parametrize(
     ("texts", "said"),
     [

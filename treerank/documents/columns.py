@@ -22,7 +22,12 @@ from numpy.typing import ArrayLike
 from scipy.sparse import csr_matrix, issparse
 
 from treerank.checks import check_count, is_whole, quote, warn_user
-from treerank.documents.conversions import conversion_of, shown_type, text_conversion
+from treerank.documents.conversions import (
+    conversion_of,
+    number_advice,
+    shown_type,
+    text_conversion,
+)
 from treerank.documents.date_texts import first_date
 from treerank.documents.embeddings import (
     LISTS_OF_TEXT,
@@ -189,6 +194,8 @@ class Columns:
         rule = f"{expected}, as in fit" if is_readable else "numbers, text or categories"
         if expected == "categories" and is_readable:
             advice = _category_advice(column, self.categories[index])
+        elif column.dtype in _CATEGORICAL:
+            advice = number_advice(column)
         else:
             advice = conversion_of(column)
         raise TypeError(

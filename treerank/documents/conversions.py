@@ -9,6 +9,7 @@ import narwhals as nw
 import numpy as np
 
 from treerank.checks import quote
+from treerank.documents.date_texts import first_date
 from treerank.documents.number_texts import (
     MISSING_TEXTS,
     is_number_text,
@@ -29,6 +30,9 @@ _POLARS = {
     _TIMES: "{}.cast(pl.Int64) / 3.6e12",
     _DURATIONS: "{}.dt.total_seconds() / 86400",
 }
+#: The same for ISO texts of dates.
+_PANDAS_DATE_TEXTS = _PANDAS[_DATES].replace("{}", "{}, format='ISO8601', errors='coerce'")
+_POLARS_DATE_TEXTS = "{}.cast(pl.String).str.to_datetime(time_zone='UTC').dt.epoch('s') / 86400"
 #: The same for the types that only pandas has, by how their names begin.
 _OF_PANDAS = {
     "period": (_DATES, "({}.dt.to_timestamp() - pd.Timestamp(0)) / pd.Timedelta('1D')"),
@@ -103,6 +107,40 @@ def text_conversion(column: Any, texts: Sequence[str]) -> str:
     >>> text_conversion(nw.from_native(X)["price"], ["1,000", "5"])
     "Make numbers of it: X['price'] = pd.to_numeric(X['price'].str.replace(',', ''))."
     """
+    numbers = _conversion_to_numbers(column, texts)
+    if numbers is None and _by_pandas(column):
+        text = _assigned(column, "{}.astype('string')")
+        return f"Make it text, and so categories: {text}."
+    return numbers or "Make it numbers, or text, and so categories."
+
+
+def number_advice(column: Any) -> str:
+    r"""Return advice, with code, for a column of text or categories where ``fit`` had numbers.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> X = pd.DataFrame({"price": ["1,000", "5"], "brand": ["ACME", "Bolt"]})
+    >>> print(*map(number_advice, nw.from_native(X).iter_columns()), sep="\n")
+    Make numbers of it: X['price'] = pd.to_numeric(X['price'].str.replace(',', '')).
+    Write numbers, as in fit, or fit a new model, to which the text is a category.
+    """
+    texts = sorted({str(value) for value in column.to_list() if not is_missing(value)})
+    if not isinstance(_first(column), str):
+        return f"Make numbers of it: {_assigned(column, '{}.astype(float)')}."
+    date_text = first_date(texts)
+    if date_text is not None:
+        advice = "Make the numbers of it that fit had"
+        if not re.match(r"\d{4}-\d\d-\d\d", date_text):
+            return f"{advice}, such as days since a date."
+        template = _POLARS_DATE_TEXTS if column.implementation.is_polars() else _PANDAS_DATE_TEXTS
+        return f"{advice}, such as {_DATES}: {_assigned(column, template)}."
+    other = "Write numbers, as in fit, or fit a new model, to which the text is a category."
+    return _conversion_to_numbers(column, texts) or other
+
+
+def _conversion_to_numbers(column: Any, texts: Sequence[str]) -> str | None:
+    """Return advice for a column of numbers as text; None if fewer than half of them are."""
     is_pandas, is_polars = _by_pandas(column), column.implementation.is_polars()
     values = [text for text in texts if text.strip() not in MISSING_TEXTS]
     numbers = [text for text in values if is_number_text(text)]
@@ -110,10 +148,7 @@ def text_conversion(column: Any, texts: Sequence[str]) -> str:
     if 2 * (len(numbers) + len(measures)) >= len(values) > 2 * len(numbers):
         return _measure_conversion(column, measures, are_all=len(measures) == len(texts))
     if 2 * len(numbers) < len(values):
-        if is_pandas:
-            text = _assigned(column, "{}.astype('string')")
-            return f"Make it text, and so categories: {text}."
-        return "Make it numbers, or text, and so categories."
+        return None
     if not (is_pandas or is_polars):
         return "Make numbers of it."
     return _number_conversion(column, _replacements(numbers), len(numbers) == len(texts))
@@ -125,6 +160,8 @@ def _number_conversion(column: Any, replacements: Sequence[tuple[str, str]], are
     ``are_all`` tells whether all texts are then numbers, so that none becomes a missing value.
     """
     cells = "{}.astype('string')" if column.dtype == nw.Object else "{}"
+    if column.implementation.is_polars() and column.dtype != nw.String:
+        cells = "{}.cast(pl.String)"
     for old, new in replacements:
         if _by_pandas(column):
             flag = ", regex=True" if len(old) > 1 else ""
