@@ -330,6 +330,30 @@ def test_the_shell_reads_text_by_names_of_columns_prints_ids_and_refuses_others(
     assert text == "1 qid:q 1:2 # docid = 7\n0 qid:q 1:3 # docid = 8\n"
 
 
+WRONG_NAMES = {
+    "label": [2, ["clicks"]],
+    "query": [0, ["session", "sku"], ("session", "sku")],
+    "document": [0, ("sku",)],
+    "features": [3, [0, "bm25"]],
+    "drop": [3, [None], None],
+}
+
+
+@pytest.mark.parametrize("read", [read_csv, read_parquet, read_batches])
+@pytest.mark.parametrize("argument", WRONG_NAMES)
+def test_columns_are_named_by_text(tmp_path, read, argument):
+    for name in WRONG_NAMES[argument]:
+        with pytest.raises(TypeError, match=f"^{argument} must be the name of .*; got .* [Ww]rite"):
+            read(tmp_path / "missing.csv", **COLUMNS | {argument: name})
+
+
+def test_several_columns_of_the_query_are_left_to_fit(files):
+    several = COLUMNS | {"query": ["session", "new"]}
+    fit = "ranker.fit(frame, 'clicks', ('session', 'new'))."
+    with pytest.raises(TypeError, match=re.escape(f"frame = pandas.read_csv(path), and {fit}")):
+        read_csv(files / "a.csv", **several)
+
+
 @pytest.mark.posix
 def test_a_pipe_and_words_of_other_readers_are_refused(tmp_path):
     with pytest.raises(TypeError, match=r"read_csv has no sep; .* commas, semicolons"):

@@ -72,6 +72,7 @@ def read_parquet(
         documents; with ``None``, all labels are NaN.
     query : str or None, default="query"
         Column of the query ids, of numbers, text or dates; with ``None`` all rows are one query.
+        Ids of several columns are for ``fit``, which takes names of columns of a data frame.
     features : str or sequence of str, default=None
         Columns of the features. ``None`` is all columns but label, query and document, those
         named ``label``, ``query``, ``document`` and ``comment``, and the index of a pandas data
@@ -176,21 +177,49 @@ def _opened(path, label, query, features, document, drop, comments, days_since, 
     Refuses a column with two roles, a label among the features, and a feature listed twice.
     """
     roles = {"label": label, "query": query, "document": document}
+    for role, name in roles.items():
+        if name is not None and not isinstance(name, str):
+            raise _name_error(path, role, name, label)
+    features = None if features is None else _names("features", features)
     for (role, name), (other, other_name) in combinations(roles.items(), 2):
         if name is not None and name == other_name:
             raise ValueError(
                 f"{spelled(role)} and {spelled(other)} must be different columns; got "
                 f"{quote(name)} twice."
             )
-    listed = [features] if isinstance(features, str) else list(features or ())
-    for name, count in Counter(listed).items():
+    for name, count in Counter(features).items():
         if name == label:
             rule = "features must not name the label, which a ranker would only repeat"
             raise ValueError(f"{rule}; got {quote(name)}.")
         if count > 1:
             raise ValueError(f"features must name a column once; got {quote(name)} {count} times.")
     settings = {"comments": comments, "days_since": days_since, "filesystem": filesystem}
-    return ParquetFiles.open(path, label, query, features, document, drop, **settings)
+    dropped = _names("drop", drop)
+    return ParquetFiles.open(path, label, query, features, document, dropped, **settings)
+
+
+def _names(argument: str, names: Any) -> list[str]:
+    """Return the names of one or several columns as a list; refuse other values."""
+    listed = [names] if isinstance(names, str) or not np.iterable(names) else [*names]
+    for name in listed:
+        if not isinstance(name, str):
+            raise TypeError(
+                f"{spelled(argument)} must be the name of a column, or a sequence of names; got "
+                f"{quote(name)}. Write {argument}=['NAME', ...]."
+            )
+    return listed
+
+
+def _name_error(path, role, name, label):
+    """Return the TypeError of a column that is not named by a text, but by ``name``."""
+    advice = f"Write {spelled(role, 'NAME')}."
+    if role == "query" and isinstance(name, list | tuple):
+        read = "pandas.read_csv" if is_csv(path) else "pandas.read_parquet"
+        fit = f"ranker.fit(frame, {quote(label)}, {quote(tuple(name))})"
+        advice = f"Of several columns, write frame = {read}(path), and {fit}."
+    return TypeError(
+        f"{spelled(role)} must be the name of one column, or None; got {quote(name)}. {advice}"
+    )
 
 
 def _batches(files, comments, batch_size, share):
