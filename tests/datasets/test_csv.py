@@ -263,6 +263,18 @@ def test_a_column_has_decimal_commas_or_points(tmp_path):
         read_csv(path)
 
 
+@pytest.mark.parametrize(
+    ("cell", "rule"),
+    [("1.000,5", "such as -1234.5 or -1234,5"), ("5 %", "numbers in digits"), ("x", "numbers")],
+)
+@pytest.mark.parametrize("label", ["a", "label"])
+def test_decimal_commas_are_not_what_is_wrong_in_a_column(tmp_path, cell, rule, label):
+    path = tmp_path / "a.csv"
+    path.write_text("label;query;a\n" + "1;q;2,5\n" * 20 + f"0;q;{cell}\n")
+    with pytest.raises(ValueError, match=rf"'a': .*{rule}.* got '{cell}' in row 20 \(line 22\)"):
+        read_csv(path, label=label)
+
+
 def test_a_column_is_one_thing(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text("a,b\n1,3\n0,4\n")

@@ -272,6 +272,11 @@ def _pointed(path, delimiter, name, column):
     return pointed.cast(pa.float64())
 
 
+def _with_points(delimiter, column):
+    """Return a text column with decimal points for the decimal commas that a file may have."""
+    return compute.replace_substring(column, ",", ".") if delimiter == ";" else column
+
+
 def _check_column(path, delimiter, name, column, *, is_label):
     """Refuse a column with bytes that are not UTF-8, or with text among mostly numbers.
 
@@ -283,7 +288,7 @@ def _check_column(path, delimiter, name, column, *, is_label):
     if not pa.types.is_string(column.type):
         return
     n_values = len(column) - column.null_count
-    is_number = compute.match_substring_regex(column, NUMBER)
+    is_number = compute.match_substring_regex(_with_points(delimiter, column), NUMBER)
     is_written = compute.or_(
         compute.match_substring_regex(column, HEXADECIMAL),
         compute.match_substring_regex(column, WRITTEN),
@@ -292,7 +297,7 @@ def _check_column(path, delimiter, name, column, *, is_label):
     if is_label or n_values > n_numbers > MOSTLY * n_values:
         is_wrong = compute.invert(is_number)
         if n_numbers < n_values and _count(is_either) == n_values:
-            raise _other_notation(path, name, _first(path, delimiter, column, is_wrong), is_label)
+            raise _other_notation(path, delimiter, name, column, is_wrong, is_label)
         if n_numbers < n_values:
             cell = _first(path, delimiter, column, is_wrong)
             rule = (
@@ -306,7 +311,7 @@ def _check_column(path, delimiter, name, column, *, is_label):
         return
     if n_numbers < n_values and _count(is_either) > MOSTLY * n_values:
         is_wrong = compute.and_(is_written, compute.invert(is_number))
-        raise _other_notation(path, name, _first(path, delimiter, column, is_wrong), is_label)
+        raise _other_notation(path, delimiter, name, column, is_wrong, is_label)
     _warn_of_numbers(path, delimiter, name, column, is_either)
 
 
@@ -340,19 +345,20 @@ def _missing_advice(column, is_wrong):
     )
 
 
-def _other_notation(path, name, cell, is_label):
+def _other_notation(path, delimiter, name, column, is_wrong, is_label):
     """Return the error of a column with numbers in a notation that is not read, such as 1,234.
 
-    ``cell`` is a text that describes the first such number; ``is_label`` omits the advice to drop
-    the column.
+    ``is_wrong`` tells where such numbers are; ``is_label`` omits the advice to drop the column.
     """
     can_drop = not is_label and has_spelling("drop")
     drop = f", or write {spelled('drop', name)} to leave the column out" if can_drop else ""
+    examples = "-1234.5 or -1234,5" if delimiter == ";" else "-1234.5"
     return column_error(
         path,
         name,
-        f"must hold numbers in digits, such as -1234.5; got {cell}. Write them without separators "
-        f"of thousands, signs and units{drop}.",
+        f"must hold numbers in digits, such as {examples}; got "
+        f"{_first(path, delimiter, column, is_wrong)}. Write them without separators of thousands, "
+        f"signs and units{drop}.",
     )
 
 
@@ -373,9 +379,8 @@ def _refuse_misread(path, delimiter, names, table, label):
         text = texts.column(name)
         is_hexadecimal = compute.match_substring_regex(text, HEXADECIMAL)
         if _count(is_hexadecimal):
-            cell = _first(path, delimiter, text, is_hexadecimal)
-            raise _other_notation(path, name, cell, name == label)
-        digits = compute.replace_substring(text, ",", ".") if delimiter == ";" else text
+            raise _other_notation(path, delimiter, name, text, is_hexadecimal, name == label)
+        digits = _with_points(delimiter, text)
         is_number = compute.match_substring_regex(digits, NUMBER)
         values = compute.if_else(is_number, compute.utf8_trim_whitespace(digits), "0")
         is_infinite = compute.is_inf(values.cast(pa.float64()))
