@@ -1,5 +1,7 @@
 """Engine words: arguments of LGBMRanker and its like are answered by what to write here."""
 
+import functools
+import importlib
 import inspect
 import pickle
 import pydoc
@@ -27,10 +29,11 @@ from treerank.rankers.direct_ranker import objective_for_labels
 
 VALUES = {
     **dict.fromkeys(("max_cat_threshold", "max_cat_to_onehot", "min_data_in_bin"), 5),
+    "bin_construct_sample_cnt": 1000,
     "data_sample_strategy": "goss",
     "device": "cpu",
     "device_type": "cpu",
-    "extra_trees": True,
+    **dict.fromkeys(("extra_tree", "extra_trees"), True),
     "min_data_per_group": 5,
     "multi_strategy": "one_output_per_tree",
     "other_rate": 0.1,
@@ -114,6 +117,8 @@ def test_words_of_predict_are_answered():
             "TreeDirectRanker(XGBoostTrees(engine_params={'device': ...})",
         ),
         (LightGBMTrees, "lambda_l2", "LightGBMTrees(reg_lambda=...)"),
+        (LightGBMTrees, "lambdarank_norm", "TreeDirectRanker(query_normalization='log')"),
+        (XGBoostTrees, "min_split_loss", "XGBoostTrees(min_split_gain=...)"),
         (LightGBMTrees, "categorical_feature", "LightGBMTrees(categorical_features=...)"),
         (LightGBMTrees, "sigmoid", "TreeDirectRanker(LightGBMTrees(), sigma=...)"),
         (LightGBMTrees, "path_smooth", "LightGBMTrees(engine_params={'path_smooth': ...})"),
@@ -155,6 +160,46 @@ def test_answers_fit_the_trees_that_are_given_and_the_call():
         LambdaMART().fit(X, Y, metric="map")
     with pytest.raises(TypeError, match=r"got one of lightgbm\. Write .*early_stopping_rounds=50"):
         TreeDirectRanker().fit(X, Y, callbacks=[lightgbm.early_stopping(5)])
+
+
+def test_words_with_another_meaning_in_fit_are_answered_by_the_one_there():
+    with pytest.raises(TypeError, match=r"fit has no pairs; write given_pairs=\[\(better_row, wor"):
+        TreeDirectRanker("linear").fit(X, Y, pairs=[[1, 0]])
+    with pytest.raises(TypeError, match=r"fit has no weight; write sample_weight in fit, one weig"):
+        TreeDirectRanker("linear").fit(X, Y, weight=Y)
+    for word in ("eval_sample_weight", "sample_weight_eval_set"):
+        with pytest.raises(TypeError, match=f"has no {word}: each query of an eval_set counts the"):
+            TreeDirectRanker("linear").fit(X, Y, **{word: [Y]})
+
+
+def is_answered(call, word):
+    try:
+        call(**{word: 1})
+    except TypeError as error:
+        return f"has no {word}" in str(error)
+    return True
+
+
+def test_all_names_that_lightgbm_has_for_a_parameter_are_answered_if_one_is():
+    try:
+        aliases = lightgbm.basic._ConfigAliases._get_all_param_aliases()
+    except AttributeError:
+        pytest.skip("LightGBM lists its aliases elsewhere")
+    for name, others in aliases.items():
+        words = [name, *others]
+        assert len({is_answered(LightGBMTrees, word) for word in words}) == 1, words
+
+
+@pytest.mark.parametrize(
+    ("package", "ranker", "unanswered"),
+    [("lightgbm", "LGBMRanker", set()), ("xgboost", "XGBRanker", {"feature_weights"})],
+)
+def test_all_arguments_of_fit_of_lightgbm_and_xgboost_are_answered(package, ranker, unanswered):
+    theirs = getattr(importlib.import_module(package), ranker)
+    words = inspect.signature(theirs.fit).parameters.keys()
+    words -= inspect.signature(TreeDirectRanker.fit).parameters.keys()
+    call = functools.partial(TreeDirectRanker("linear").fit, X, Y)
+    assert {word for word in words if not is_answered(call, word)} == unanswered
 
 
 def test_answers_name_parameters_that_there_are():

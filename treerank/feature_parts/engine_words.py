@@ -1,7 +1,8 @@
 """Engine words: what to write here for arguments of LGBMRanker, XGBRanker and CatBoostRanker.
 
 To add a word, add it to ``THEIRS`` if it has a name here, to ``INSTEAD`` if something else does the
-same, and to ``NOTHING`` if nothing does. Attributes are in ``ATTRIBUTES``.
+same, and to ``NOTHING`` if nothing does. ``IN_FIT`` has words that mean something else in ``fit``,
+and ``ATTRIBUTES`` has attributes.
 """
 
 import functools
@@ -17,8 +18,10 @@ from treerank.parameters import bound, plain_signature
 C = TypeVar("C", bound=type)
 #: Words of other programs by the names that they have here.
 THEIRS = {
-    "categorical_features": ("cat_features", "categorical_feature"),
-    "colsample_bytree": ("feature_fraction", "max_features", "rsm"),
+    "categorical_features": (
+        *("cat_column", "cat_feature", "cat_features", "categorical_column", "categorical_feature"),
+    ),
+    "colsample_bytree": ("feature_fraction", "max_features", "rsm", "sub_feature"),
     "early_stopping_rounds": (
         "early_stopping",
         "early_stopping_round",
@@ -31,18 +34,24 @@ THEIRS = {
     "learning_rate": ("eta", "shrinkage_rate"),
     "max_bin": ("border_count", "max_bins"),
     "max_depth": ("depth",),
-    "min_child_samples": ("min_data_in_leaf", "min_samples_leaf"),
-    "min_child_weight": ("min_sum_hessian_in_leaf",),
-    "min_split_gain": ("gamma", "min_gain_to_split"),
-    "monotone_constraints": ("monotonic_cst",),
-    "n_estimators": ("iterations", "max_iter", "num_boost_round", "num_iterations", "num_trees"),
-    "n_jobs": ("nthread", "num_threads", "thread_count"),
-    "num_leaves": ("max_leaf_nodes", "max_leaves"),
+    "metric": ("metric_types", "metrics"),
+    "min_child_samples": ("min_data", "min_data_in_leaf", "min_data_per_leaf", "min_samples_leaf"),
+    "min_child_weight": (
+        *("min_hessian", "min_sum_hessian", "min_sum_hessian_in_leaf", "min_sum_hessian_per_leaf"),
+    ),
+    "min_split_gain": ("gamma", "min_gain_to_split", "min_split_loss"),
+    "monotone_constraints": ("mc", "monotone_constraint", "monotonic_cst"),
+    "n_estimators": (
+        *("iterations", "max_iter", "n_iter", "nrounds", "num_boost_round", "num_iteration"),
+        *("num_iterations", "num_round", "num_rounds", "num_tree", "num_trees"),
+    ),
+    "n_jobs": ("nthread", "nthreads", "num_thread", "num_threads", "thread_count"),
+    "num_leaves": ("max_leaf", "max_leaf_nodes", "max_leaves", "num_leaf"),
     "random_state": ("random_seed", "seed"),
     "reg_alpha": ("alpha", "l1_regularization", "lambda_l1"),
     "reg_lambda": ("l2_leaf_reg", "l2_regularization", "lambda", "lambda_l2"),
     "sigma": ("sigmoid",),
-    "subsample": ("bagging_fraction",),
+    "subsample": ("bagging", "bagging_fraction", "sub_row"),
     "subsample_freq": ("bagging_freq",),
 }
 _OURS = {theirs: ours for ours, names in THEIRS.items() for theirs in names}
@@ -51,10 +60,12 @@ OF_RANKER = ("clicks", "feature_part", "head_alpha", "label_weights", "loss", "m
 #: What an engine reads, and has no name here, by the class of the trees.
 OF_ENGINE = {
     "LightGBMTrees": (
-        *("cat_l2", "cat_smooth", "colsample_bynode", "data_sample_strategy", "device_type"),
-        *("extra_trees", "max_cat_threshold", "max_cat_to_onehot", "max_delta_step"),
-        *("min_data_in_bin", "min_data_per_group", "other_rate", "path_smooth"),
-        *("subsample_for_bin", "top_rate", "use_quantized_grad"),
+        *("bin_construct_sample_cnt", "cat_l2", "cat_smooth", "colsample_bynode"),
+        *("data_sample_strategy", "device_type", "extra_tree", "extra_trees"),
+        *("feature_fraction_bynode", "max_cat_threshold", "max_cat_to_onehot", "max_delta_step"),
+        *("max_leaf_output", "max_tree_output", "min_data_in_bin", "min_data_per_group"),
+        *("other_rate", "path_smooth", "sub_feature_bynode", "subsample_for_bin", "top_rate"),
+        "use_quantized_grad",
     ),
     "XGBoostTrees": (
         *("colsample_bylevel", "colsample_bynode", "device", "max_cat_threshold"),
@@ -64,40 +75,59 @@ OF_ENGINE = {
 #: What to write for words that have no name here.
 INSTEAD = {
     "calibrate(X, y, qid) of the fitted ranker, or eval_set=(X, y, qid) in fit": ("calibration",),
-    "eval_metric=['ndcg@5', 'ndcg@10'] in fit": ("custom_metric", "eval_at", "eval_metric"),
+    "eval_metric=['ndcg@5', 'ndcg@10'] in fit": (
+        *("custom_metric", "eval_at", "eval_metric", "map_at", "map_eval_at", "ndcg_at"),
+        "ndcg_eval_at",
+    ),
     "eval_set=[(X, y, qid)] in fit, with one query id per row": (
-        *("eval_group", "eval_names", "eval_qid", "eval_set", "valid_sets"),
+        *("eval_group", "eval_names", "eval_qid", "eval_set", "eval_X", "eval_y", "valid_sets"),
     ),
     "eval_set=0.1 in fit, a share of the queries": ("validation_fraction",),
     "gain='linear' or 'exponential' of the ranker": ("ndcg_exp_gain",),
+    "given_pairs in fit of TreeDirectRanker, with the weight of each pair in its third column": (
+        "pairs_weight",
+    ),
     "position, from 1, in fit of the ranker": ("lambdarank_unbiased", "positions"),
-    "qid in fit, one query id per row in any order": ("group_id", "groups", "query"),
+    "qid in fit, one query id per row in any order": (
+        *("group_column", "group_id", "groups", "query", "query_column", "query_id"),
+    ),
     "qid=np.repeat(np.arange(len(group)), group) in fit, one query id per row": ("group",),
     "sample_weight or query_weight in fit of the ranker": (
-        *("class_weight", "group_weight", "is_unbalance", "scale_pos_weight"),
+        *("class_weight", "group_weight", "is_unbalance", "scale_pos_weight", "unbalance"),
+        *("unbalanced_sets", "weight_column"),
     ),
     "TreeDirectRanker(loss='logistic', weight='ndcg'), the defaults, which are lambdarank's": (
-        *("loss_function", "objective"),
+        *("app", "application", "loss_function", "objective", "objective_type"),
     ),
     "TreeDirectRanker(pairs=treerank.objectives.Pairs(top=8))": (
         *("lambdarank_num_pair_per_sample", "lambdarank_pair_method"),
     ),
+    "TreeDirectRanker(query_normalization='log')": ("lambdarank_norm", "lambdarank_normalization"),
     "treerank.show_progress() to see iterations": (
         *("logging_level", "plot", "silent", "verbose", "verbose_eval", "verbosity"),
     ),
-    "treerank.distributed.fit, with a data frame of Dask": ("n_workers", "workers"),
+    "treerank.distributed.fit, with a data frame of Dask": (
+        *("machines", "n_workers", "nodes", "num_machine", "num_machines", "workers"),
+    ),
     "warm_start=True of the trees, or treerank.rankers.refresh": ("init_model", "xgb_model"),
     "X as a data frame, which has names: columns of text or of dtype category are categories": (
-        *("cat_features", "categorical_feature", "enable_categorical", "feature_name"),
-        *("feature_names", "feature_types"),
+        *THEIRS["categorical_features"],
+        *("enable_categorical", "feature_name", "feature_names", "feature_types"),
     ),
 }
 ADVICE = {name: advice for advice, names in INSTEAD.items() for name in names}
+#: What to write in ``fit`` for words that have another meaning as parameters of the ranker.
+IN_FIT = {
+    "pairs": "given_pairs=[(better_row, worse_row), ...] in fit of TreeDirectRanker",
+    "weight": "sample_weight in fit, one weight per row",
+}
 #: Why nothing does what a word asks for, and what comes close.
 NOTHING = {
     "bins are always found as by tree_method='hist'; max_bin is their largest number": (
         "tree_method",
     ),
+    "each query of an eval_set counts the same. A function f(y, scores, qid) as eval_metric can "
+    "weight queries": ("eval_class_weight", "eval_sample_weight", "sample_weight_eval_set"),
     "every fit starts from scores of 0. Make such scores a feature, or let treerank.feature_parts."
     "Stages fit trees to what another part leaves": (
         *("base_margin", "base_margin_eval_set", "base_score", "baseline", "eval_init_score"),
@@ -112,7 +142,7 @@ NOTHING = {
         "missing",
     ),
     "trees are boosted as by gbdt and gbtree, and there are no others. TreeDirectRanker('linear') "
-    "is a linear model": ("booster", "boosting", "boosting_type"),
+    "is a linear model": ("boost", "booster", "boosting", "boosting_type"),
     "the best iteration is kept wherever there is an eval_set": ("use_best_model",),
 }
 _WHY_NOT = {name: reason for reason, names in NOTHING.items() for name in names}
@@ -196,8 +226,11 @@ def _refuse_word(cls: type, method: str, name: str, part: Any) -> None:
     parameters, ours = inspect.signature(cls).parameters, _OURS.get(name, name)
     if method == "set_params" and name in parameters:
         return
-    if ours in parameters:
-        advice: str | None = f"{cls.__name__}({ours}=...)"
+    advice: str | None
+    if method == "fit" and name in IN_FIT:
+        advice = IN_FIT[name]
+    elif ours in parameters:
+        advice = f"{cls.__name__}({ours}=...)"
     elif name in OF_ENGINE.get(cls.__name__, ()):
         advice = f"{cls.__name__}(engine_params={{{quote(name)}: ...}})"
     else:
