@@ -131,7 +131,8 @@ def check_n_jobs(name: str, value: Any) -> None:
 def check_instance(name: str, value: Any, classes: Collection[type]) -> None:
     """Refuse what is not an instance of one of the classes.
 
-    The message says where one is inside of a pipeline or a search.
+    The message says where one is inside of a pipeline or a search, and how a model of another
+    program becomes a ranker.
     """
     if not isinstance(value, tuple(classes)):
         names = " or a ".join(cls.__name__ for cls in classes if cls is not type(None))
@@ -140,7 +141,14 @@ def check_instance(name: str, value: Any, classes: Collection[type]) -> None:
             advice = f" Write {name}=pipeline[-1], and pipeline[:-1].transform(X) for X."
         elif isinstance(getattr(value, best, None), tuple(classes)):
             advice = f" Write {name}=search.{best}."
+        elif is_of_engine(value) and any(hasattr(cls, "predict") for cls in classes):
+            advice = f" Write {name}=ForestRanker(read_forest(model))."
         raise TypeError(f"{name} must be a {names}; got {quote(value)}.{advice}")
+
+
+def is_of_engine(value: Any) -> bool:
+    """Tell whether a value is a model of LightGBM, XGBoost or CatBoost, which read_forest reads."""
+    return type(value).__module__.partition(".")[0] in ("catboost", "lightgbm", "xgboost")
 
 
 def check_mapping(name: str, value: Any) -> None:

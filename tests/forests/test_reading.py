@@ -1,3 +1,4 @@
+import functools
 import json
 import re
 import tracemalloc
@@ -11,11 +12,12 @@ from drawn_forests import drawn_documents, drawn_forest, one_leaf
 from scoring_programs import lightgbm_scores, xgboost_scores
 
 import treerank
-from treerank import compare, load, make_web_search, read_forest
+from treerank import compare, export, load, make_web_search, read_forest, report
 from treerank.exports.conversion import converted
 from treerank.feature_parts.components import Components
 from treerank.files.archive import read_archive, write_archive
 from treerank.forests.scoring import forest_scores
+from treerank.inspection import effect, explain_lead, permutation_importance
 from treerank.rankers import ForestRanker
 
 NAMES = ["a", "b", "c", "d"]
@@ -214,6 +216,31 @@ def test_a_forest_ranker_is_saved_with_its_trees_and_its_calibration(tmp_path):
         write_archive(tmp_path / "forged", content)
         with pytest.raises(ValueError, match="forged"):
             treerank.load(tmp_path / "forged")
+
+
+def test_a_model_of_an_engine_in_place_of_a_ranker_is_answered_by_a_forest_ranker(tmp_path):
+    X, y, qid = DATA
+    ranker, sizes = ForestRanker(one_leaf(6)), np.bincount(qid)
+    lgbm = lightgbm.LGBMRanker(n_estimators=2, verbosity=-1, n_jobs=1).fit(X, y, group=sizes)
+    xgb = xgboost.XGBRanker(n_estimators=2, n_jobs=1).fit(X, y, qid=qid)
+    uses = (
+        lambda model: report(model, X, y, qid),
+        lambda model: report(ranker, X, y, qid, baseline=model),
+        lambda model: explain_lead(model, X, qid),
+        lambda model: permutation_importance(model, X, y, qid),
+        lambda model: effect(model, X, qid, feature=0),
+        lambda model: export(model, tmp_path / "model", format="c"),
+    )
+    for model in (lgbm, lgbm.booster_, xgb, xgb.get_booster()):
+        for use in uses:
+            with pytest.raises(TypeError, match=r"[Ww]rite .*ForestRanker\(read_forest\(model\)\)"):
+                use(model)
+        for use in (
+            ForestRanker(model).predict,
+            functools.partial(explain_lead, ForestRanker(model)),
+        ):
+            with pytest.raises(TypeError, match=r"trees must be .* Write trees=read_forest\(model"):
+                use(X)
 
 
 def test_trees_that_are_none_or_of_several_outputs_are_refused():

@@ -262,8 +262,8 @@ def check_ranker(ranker: Any) -> None:
 
     The message says how to wrap the trees of another library, and what to do with a pipeline.
     """
-    check_fitted("ranker", ranker)
     refuse_other_rankers(ranker)
+    check_fitted("ranker", ranker)
 
 
 def refuse_other_rankers(ranker: Any) -> None:

@@ -16,7 +16,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from treerank.checks import check_choice, quote
+from treerank.checks import check_choice, is_of_engine, quote
 from treerank.documents.columns import Columns, check_columns
 from treerank.documents.training_queries import TrainingQueries
 from treerank.files.states import array, check_state, count, optional
@@ -367,7 +367,9 @@ _SET_RULES = {
 def check_trees(name: str, value: Any) -> None:
     """Refuse anything but a forest with one output."""
     if not isinstance(value, Forest):
-        raise TypeError(f"{name} must be a Forest, as read_forest returns; got {quote(value)}.")
+        advice = f" Write {name}=read_forest(model)." if is_of_engine(value) else ""
+        rule = f"{name} must be a Forest, as read_forest returns"
+        raise TypeError(f"{rule}; got {quote(value)}.{advice}")
     if value.n_outputs != 1:
         raise ValueError(f"{name} must have one output; got {value.n_outputs}.")
 

@@ -70,6 +70,7 @@ class ForestRanker(Ranker):
     @property
     def columns_(self) -> Columns:  # type: ignore[override]
         """Names and categories of the columns, if the model file has them."""
+        check_trees("trees", self.trees)
         return self.trees.columns
 
     @property
