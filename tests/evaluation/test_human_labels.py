@@ -422,9 +422,14 @@ def test_the_advice_on_unjudged_documents_keeps_unjudged_queries_unjudged():
     compare_scores(SCORES, LLM, QID, human_labels=labels["y"], metrics=["ndcg@3"])
 
 
-def test_a_name_that_is_no_label_is_answered_by_the_labels():
-    with pytest.raises(ValueError, match=r"human_labels must be one of \['a', 'b'\]; got 'people'"):
-        compare_scores(SCORES, {"a": LLM, "b": Y}, QID, human_labels="people")
+@pytest.mark.parametrize("documents", [X, FRAME])
+def test_a_name_that_is_no_label_is_answered_by_the_labels(documents):
+    labels = {"llm": LLM, "human": HUMAN}
+    message = r"human_labels must be one of \['human', 'llm'\]; got 'humans'. Did you mean 'human'"
+    with pytest.raises(ValueError, match=message):
+        compare_scores(SCORES, labels, QID, human_labels="humans")
+    with pytest.raises(ValueError, match=message):
+        compare({"a": Never()}, (documents, labels, QID), human_labels="humans")
 
 
 def test_without_judged_documents_a_metric_is_defined_for_no_query():

@@ -192,7 +192,7 @@ def _check_data(data, human_labels, clusters, cv=None):
     """
     X, y, qid = data
     human_labels = labels_of_people(human_labels, data)
-    is_one_of_y = isinstance(human_labels, str) and human_labels in (split_labels(y) or ())
+    is_one_of_y = isinstance(human_labels, str) and split_labels(y) is not None
     named = {} if is_one_of_y else {"human_labels": human_labels}
     if isinstance(cv, QueryTimeSplit) and isinstance(cv.time, str):
         named["time"] = cv.time
