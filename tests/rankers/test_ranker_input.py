@@ -1,4 +1,5 @@
 import itertools
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -118,6 +119,17 @@ def test_bad_data_is_refused_before_any_training(changed, message):
     given = dict(zip(["X", "y", "qid"], DATA, strict=True)) | changed
     with pytest.raises((TypeError, ValueError), match=message):
         some_ranker().fit(**given)
+
+
+def test_a_score_without_labels_says_what_to_pass():
+    frame = pd.DataFrame(X).add_prefix("f").assign(grade=y, query=qid)
+    data = RankingData(frame, "grade", "query")
+    ranker = TreeDirectRanker("linear").fit(*data)
+    message = r"y must be one label per row .* Write score\(X, y, qid\), or score\(\*data\)"
+    for documents in (X, frame, data):
+        with warnings.catch_warnings(action="error"), pytest.raises(ValueError, match=message):
+            ranker.score(documents)
+    assert ranker.score(frame, "grade", "query") == ranker.score(*data)
 
 
 def test_large_integers_of_a_frame_of_one_column_are_refused():

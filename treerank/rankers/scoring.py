@@ -113,6 +113,11 @@ class Scoring(BaseEstimator):
         same query only if the rows look as if they were split. Scoring the training set itself does
         not warn.
         """
+        if y is None and not isinstance(X, Batches):
+            raise ValueError(
+                "y must be one label per row of X, or the name of a column of X; got None. Write "
+                "score(X, y, qid), or score(*data) for data that a reader returned."
+            )
         hashes: list[np.ndarray] | None = None if self.training_queries_ is None else []
         scores, y, qid = self._read_and_score(X, y, qid, hashes)
         warn_of_one_query(self, qid, len(scores))
