@@ -73,6 +73,11 @@ def test_early_stopping_shows_its_metric(files, tmp_path):
     assert int(re.search(said, result.stderr)[1]) == model.best_iteration_ < 50
 
 
+def test_early_stopping_says_where_it_smooths_its_metric(files, tmp_path):
+    said = run("fit", files.train, "--valid", files.valid, "-m", tmp_path / "m", *SMALL).stderr
+    assert re.search(r"  \d of 6 trees are kept: smoothed ndcg@10 was best there\n", said)
+
+
 @pytest.mark.parametrize("memory", [[], ["--memory", "1GB", "--feature-part", "histogram"]])
 def test_a_share_of_the_queries_may_be_held_out(files, tmp_path, memory):
     model = tmp_path / "share.treerank"

@@ -13,7 +13,13 @@ import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
 
-from treerank import HistogramTrees, LightGBMTrees, TreeDirectRanker, XGBoostTrees
+from treerank import (
+    HistogramTrees,
+    LightGBMTrees,
+    TreeDirectRanker,
+    XGBoostTrees,
+    make_web_search,
+)
 from treerank.baselines import LambdaMART
 from treerank.feature_parts import StreamingTrees
 from treerank.feature_parts.engine_words import (
@@ -78,6 +84,18 @@ def test_an_attribute_of_another_ranker_is_answered_by_ours(ranker, word):
     assert not hasattr(ranker, word)
     with pytest.raises(AttributeError, match=f"has no {word}; write {re.escape(ATTRIBUTES[word])}"):
         getattr(ranker, word)
+
+
+def test_the_value_that_stands_for_the_best_score_is_that_of_the_model():
+    valid = make_web_search(20, n_features=10, random_state=1)
+    ranker = TreeDirectRanker(random_state=0)
+    ranker.fit(*make_web_search(60, n_features=10, random_state=0), eval_set=valid)
+    advice = "evals_result_, whose value at best_iteration_ - 1 is that of the model"
+    with pytest.raises(AttributeError, match=advice):
+        ranker.best_score_  # noqa: B018
+    values = ranker.evals_result_["validation"]["ndcg@10"]
+    assert values[ranker.best_iteration_ - 1] == ranker.score(*valid)
+    assert values[ranker.best_iteration_ - 1] < max(values)  # the best are smoothed values
 
 
 def test_answers_hide_no_error_of_an_attribute():

@@ -288,7 +288,8 @@ class BoostedTrees(BaseEstimator):
             booster = self.grow(task)
         kept = progress.kept()
         if kept is not None:
-            say(f"{kept} of {sizes.n_estimators} trees are kept: {progress.name} was best there")
+            curve = f"smoothed {progress.name}" if newest < 1 else progress.name
+            say(f"{kept} of {sizes.n_estimators} trees are kept: {curve} was best there")
         return self._set_booster(booster, progress.history(), sizes)
 
     def transform(self, X: Any) -> np.ndarray:
