@@ -273,6 +273,15 @@ def test_damaged_splits_of_lightgbm_are_refused(key, value, rule, tmp_path):
         read_forest(tmp_path / "model")
 
 
+def test_linear_leaves_of_lightgbm_are_refused(tmp_path):
+    data = lightgbm.Dataset(X, TARGET, params={"verbosity": -1, "linear_tree": True})
+    model = lightgbm.train(LIGHTGBM | {"linear_tree": True}, data, 2)
+    (tmp_path / "model.json").write_text(json.dumps(model.dump_model()))
+    for linear in (tmp_path / "model.json", model):
+        with pytest.raises(ValueError, match="no linear functions in leaves"):
+            read_forest(linear)
+
+
 def test_cut_and_deep_files_end_in_one_error(tmp_path):
     text = dump_of(xgboost_model(NAMES))
     for content in (text[: len(text) // 2], "[" * 100_000, "[1]", "[[]]", '[{"a": 1}]', "[]x"):

@@ -173,6 +173,8 @@ def _lightgbm_tree(root: dict[str, Any], n_features: int) -> dict[str, np.ndarra
         if parent >= 0:
             rows[parent][2 + side] = number
         if "split_feature" not in node:
+            if "leaf_const" in node:  # of a linear_tree
+                _refuse("no linear functions in leaves to be a forest")
             rows.append([-1, 0.0, -1, -1, 0, _number(node["leaf_value"]), -1])
             continue
         feature, of_node, threshold = int(node["split_feature"]), -1, node["threshold"]
