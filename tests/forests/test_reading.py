@@ -13,9 +13,11 @@ from scoring_programs import lightgbm_scores, xgboost_scores
 
 import treerank
 from treerank import compare, export, load, make_web_search, read_forest, report
+from treerank.documents.columns import Columns
 from treerank.exports.conversion import converted
 from treerank.feature_parts.components import Components
 from treerank.files.archive import read_archive, write_archive
+from treerank.forests.recoding import recoded
 from treerank.forests.scoring import forest_scores
 from treerank.inspection import effect, explain_lead, permutation_importance
 from treerank.rankers import ForestRanker
@@ -68,6 +70,23 @@ def test_a_ranker_of_lightgbm_scores_as_before_and_goes_to_another_format(tmp_pa
         np.testing.assert_array_equal(ranker.predict(X), old.booster_.predict(X))
     assert not hasattr(ranker, "feature_names_in_")
     treerank.export(ranker, tmp_path / "new.json", format="solr", check=X)
+
+
+@pytest.mark.filterwarnings("ignore:X has feature names")
+@pytest.mark.parametrize("stem", ["f", "Column_"])
+def test_columns_with_default_names_are_found_by_name_and_others_by_position(stem):
+    X, y, qid = DATA
+    old = lightgbm.LGBMRanker(n_estimators=8, n_jobs=1, verbosity=-1)
+    trees = read_forest(old.fit(X, y, group=np.bincount(qid)))
+    ranker, expected = ForestRanker(trees), old.booster_.predict(X)
+    frame = pd.DataFrame(X, columns=[f"{stem}{i}" for i in range(6)])
+    reversed_frame = frame[frame.columns[::-1]]
+    for documents in (frame, reversed_frame, frame.set_axis(list("fedcba"), axis=1)):
+        np.testing.assert_array_equal(ranker.predict(documents), expected)
+        np.testing.assert_array_equal(ranker.scorer()(documents), expected)
+    columns = Columns(names=tuple(reversed_frame.columns))
+    scores = forest_scores(recoded(trees, columns, 6), X[:, ::-1])[:, 0]
+    np.testing.assert_array_equal(scores, expected)
 
 
 @pytest.mark.parametrize("policy", ["SymmetricTree", "Lossguide"])

@@ -580,8 +580,9 @@ def as_frame(X: Any, name: str = "X") -> nw.DataFrame[Any] | None:
 
 
 def fitted_columns(X: Any, names: Iterable[str] | None) -> Any:
-    """Return the columns of a data frame that have these names, in their order; None takes all.
+    """Return the columns of a data frame that have these names, in their order.
 
+    None takes all columns, by :func:`default_names` if these are their names, or by position.
     Entries of embeddings count as such columns. Refuses a data frame that lacks a column.
 
     Examples
@@ -591,8 +592,11 @@ def fitted_columns(X: Any, names: Iterable[str] | None) -> Any:
     ['a', 'b']
     """
     frame: Any = as_frame(X)
-    if names is None or frame.columns == (names := list(names)):
+    if names is None:
         refuse_unordered_numbers(X)
+        names = default_names(frame.columns, len(frame.columns)) or frame.columns
+    names = list(names)
+    if frame.columns == names:
         return X
     frame = with_entries_of(frame, names)
     columns = set(frame.columns)
@@ -605,6 +609,25 @@ def fitted_columns(X: Any, names: Iterable[str] | None) -> Any:
             f"{quote(frame.columns)}."
         )
     return frame.select(names).to_native()
+
+
+def default_names(columns: Collection[Any], n_features: int) -> list[str] | None:
+    """Return the default names of features without names, if all of them are among ``columns``.
+
+    These are f0, f1 and so on, or LightGBM's Column_0, Column_1 and so on.
+
+    Examples
+    --------
+    >>> default_names(["f1", "f0", "price"], 2)
+    ['f0', 'f1']
+    """
+    if n_features > len(columns):
+        return None
+    for stem in ("f", "Column_"):
+        names = [f"{stem}{i}" for i in range(n_features)]
+        if {*names} <= {*columns}:
+            return names
+    return None
 
 
 def refuse_unordered_numbers(X: Any) -> None:

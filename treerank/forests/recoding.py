@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from treerank.checks import quote
-from treerank.documents.columns import Columns
+from treerank.documents.columns import Columns, default_names
 from treerank.forests.forest import CategorySets, Forest
 
 
@@ -19,8 +19,8 @@ def recoded(forest: Forest, columns: Columns, n_features: int) -> Forest:
     """Return the trees for documents of these columns; refuse columns that they cannot read.
 
     Columns are found by name where both have names, and by position otherwise; there are
-    ``n_features``. A category is found by its value. The trees treat a new category as a missing
-    value.
+    ``n_features``. Trees without names have the default ones where the columns do. A category is
+    found by its value. The trees treat a new category as a missing value.
 
     Examples
     --------
@@ -62,7 +62,9 @@ def _positions(
 
     Refuses columns that are missing, or whose name is there twice.
     """
-    names = forest.feature_names
+    names: Any = forest.feature_names
+    if names is None and forest.n_features == n_features:
+        names = default_names(columns.names or (), n_features)
     if names is None or columns.names is None:
         if forest.n_features != n_features:
             raise ValueError(
