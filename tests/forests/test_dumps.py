@@ -78,7 +78,9 @@ def test_random_forests_of_lightgbm_are_means(as_dump, tmp_path):
     model = lightgbm_model(boosting="rf", **BAGGED)
     path = tmp_path / "model"
     path.write_text(json.dumps(model.dump_model()) if as_dump else model.model_to_string())
-    np.testing.assert_allclose(scores(read_forest(path)), model.predict(NEW), rtol=1e-13)
+    found = scores(read_forest(path))
+    np.testing.assert_allclose(found, model.predict(NEW), rtol=1e-13)
+    np.testing.assert_allclose(found, model.predict(NEW, raw_score=True) / 12, rtol=1e-13)
 
 
 @pytest.mark.parametrize("ranks", [False, True])

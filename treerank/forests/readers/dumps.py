@@ -138,7 +138,7 @@ def read_xgboost_dump(document: Any) -> Forest:
 def read_lightgbm_dump(document: dict[str, Any]) -> Forest:
     """Return the trees of a dump, with the scores of ``predict(X, raw_score=True)``.
 
-    Random forests, which average their trees, agree up to rounding.
+    A random forest is the mean of its trees, up to rounding, where raw scores are their sum.
     """
     n_features = int(document["max_feature_idx"]) + 1
     n_outputs = int(document["num_tree_per_iteration"])

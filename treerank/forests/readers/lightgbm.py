@@ -51,10 +51,10 @@ _IS_CATEGORY, _IS_DEFAULT_LEFT, _IS_ZERO_MISSING, _IS_NAN_MISSING = 1, 2, 4, 8
 def read_lightgbm(text: str, *, with_objective: bool = True) -> Forest:
     """Return the trees of a model's text, which score as ``predict(X, raw_score=True)`` does.
 
-    A random forest is the mean of its trees, up to rounding. A damaged model is refused, and one of
-    a kind that a forest cannot hold: leaves that are linear functions, and zeros that are missing
-    for some splits only. Trees that were grown by this package have no objective, which is then
-    refused, too.
+    A random forest is the mean of its trees, up to rounding, where raw scores are their sum. A
+    damaged model is refused, and one of a kind that a forest cannot hold: leaves that are linear
+    functions, and zeros that are missing for some splits only. Trees that were grown by this
+    package have no objective, which is then refused, too.
     """
     body, end, _ = text.partition(_END)
     if not end or re.search(r"[\r\0]", body):
