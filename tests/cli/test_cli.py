@@ -11,10 +11,12 @@ import pytest
 from command_line import ESCAPE, SMALL, refusal, run
 
 import treerank
-from treerank import HistogramTrees, LightGBMTrees, get_metric
+from treerank import HistogramTrees, LightGBMTrees, TreeDirectRanker, get_metric
 from treerank.cli.app import COMMANDS, EXIT_CODES, INSTEAD, function_of
 from treerank.datasets import read_letor, write_letor, write_parquet
 from treerank.exports import formats_for
+from treerank.exports.hybrid import HYBRID_FORMATS
+from treerank.feature_parts import LinearModel
 from treerank.feature_parts.registry import make_feature_part
 from treerank.rankers.tree_direct_ranker import trees_for_few
 
@@ -438,6 +440,20 @@ def test_the_label_is_named_for_the_table_where_the_other_file_is_letor(files, t
         run("fit", train, "--valid", valid, "--label", "grade", "-m", model, *SMALL)
         said.append(run("evaluate", model, files.test, "-q").stdout)
     assert said[0] == said[1]
+
+
+def test_formats_that_only_python_can_write_are_not_listed(tmp_path):
+    X, y, qid = treerank.make_web_search(20, n_features=2, random_state=0)
+    frame = pl.DataFrame(X, schema=["bm25.min_max", "dense.min_max"])
+    ranker = TreeDirectRanker(LinearModel(positive=True)).fit(frame, y, qid)
+    assert {*HYBRID_FORMATS} <= {*formats_for(ranker)}
+    ranker.save(tmp_path / "m")
+    listed = run("export", tmp_path / "m", "--formats").stdout.split()
+    assert "solr" in listed
+    assert not {*HYBRID_FORMATS} & {*listed}
+    for name in HYBRID_FORMATS:
+        said = refusal("export", tmp_path / "m", "o", "--format", name, code=2)
+        assert "In Python, treerank.export writes it." in said
 
 
 def test_formats_are_listed_and_one_that_cannot_hold_the_model_is_refused_before_the_fit(

@@ -11,6 +11,7 @@ from treerank.datasets.formats import PARQUET, format_of
 from treerank.exports.exporting import REASONS, check_reason, formats_for
 from treerank.exports.exporting import export as export_ranker
 from treerank.exports.formats import FORMATS, check_format, format_of_version
+from treerank.exports.hybrid import HYBRID_FORMATS
 from treerank.exports.solr import NAME
 from treerank.exports.uploads import FEATURE_SETS, check_feature_set, write_feature_set
 from treerank.files.archive import is_archive
@@ -18,7 +19,7 @@ from treerank.rankers.model_file import columns_in
 from treerank.renamed import RENAMED_FORMATS
 
 _HELP = {
-    "formats": "List the formats that can hold the model, and write nothing.",
+    "formats": "List the formats of --format that can hold the model, and write nothing.",
     "check": "Data file of documents that the other program must rank in the same order.",
     "allow": f"Accept this difference with a warning; may be repeated: {', '.join(REASONS)}.",
     "features": f"File for a draft of the feature set, .json; for {', '.join(FEATURE_SETS)}.",
@@ -29,6 +30,7 @@ _HELP = {
     "of the functions in C, or of the table in SQL.",
 }
 _INSTEAD = {name: f"It is now {new}" for name, new in RENAMED_FORMATS.items()}
+_INSTEAD |= dict.fromkeys(HYBRID_FORMATS, "In Python, treerank.export writes it")
 _FORMAT = shared.choice(shared.OUTPUT, "format", FORMATS, "Format of the file", _INSTEAD)
 _OUTPUT: Any = typer.Argument(help="File to write.", show_default=False)
 _FORMATS = shared.option(shared.OUTPUT, _HELP["formats"], "--formats")
@@ -72,7 +74,8 @@ def export(
             raise typer.BadParameter(
                 "must come with a model alone, of which it writes nothing.", param_hint="--formats"
             )
-        print_table(["format"], [[name] for name in formats_for(shared.read_model(model))])
+        possible = formats_for(shared.read_model(model))
+        print_table(["format"], [[name] for name in possible if name in FORMATS])
         return
     if output is None or format is None:
         lacking = "argument 'OUTPUT'" if output is None else "option '--format'"
