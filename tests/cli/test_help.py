@@ -35,6 +35,7 @@ def test_options_are_in_panels_with_their_texts_at_full_width_below_them():
     assert max(map(len, text)) > 70
     assert all(line.startswith(" " * 6) for line in text)
     assert lines[0] == "Usage: treerank fit TRAIN --model FILE [OPTIONS]"
+    assert lines_of(["evaluate"])[0] == "Usage: treerank evaluate MODEL DATA [OPTIONS]"
     assert "      Metric of the --valid file. Default: ndcg@10." in lines
     assert len(lines) < 110
 

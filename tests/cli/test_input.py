@@ -138,7 +138,7 @@ FIT, COMPARE = ["fit", "absent", "--model", "m"], ["compare", "absent"]
         (["trian", "x.csv"], "No such command 'trian': `treerank fit` learns a ranker. See"),
         (["evalute", "m"], "No such command 'evalute'. Did you mean `treerank evaluate`? See"),
         (["xyz"], "No such command 'xyz'. See `treerank --help`."),
-        (["evaluate", "a.m", "b.m", "x.csv"], "`treerank compare a.m b.m x.csv` compares models"),
+        (["evaluate", "m", "a.txt", "b.txt"], "one data file, no model; got a.txt b.txt. Evaluate"),
         (["rank", "m", "x", "--digits", "18"], "--digits"),
         ([*FIT, "--position", "p", "--memory", "1G", "--feature-part", "histogram"], "--position"),
         (

@@ -30,7 +30,8 @@ _PER_QUERY, _JSON = (
 
 def evaluate(
     model: shared.ModelFile,
-    data: Annotated[list[Path], typer.Argument(help=shared.DATA_HELP, metavar="DATA")],
+    data: shared.DataFile,
+    more: Annotated[list[Path] | None, typer.Argument(hidden=True)] = None,
     metric: Annotated[list[str] | None, shared.metric_option(shared.OUTPUT, _METRIC_HELP)] = None,
     per_query: Annotated[bool, shared.option(shared.OUTPUT, _PER_QUERY, "--per-query")] = False,
     as_json: Annotated[bool, shared.option(shared.OUTPUT, _JSON, "--json")] = False,
@@ -47,17 +48,16 @@ def evaluate(
     Means are over the queries for which the metric is defined. The value of any other query is
     nan, or null in JSON.
     """
-    *more_files, path = data
-    if more_files or all(file.is_file() and is_archive(file) for file in (model, path)):
+    if more or all(file.is_file() and is_archive(file) for file in (model, data)):
         raise typer.BadParameter(
-            f"must be one data file; `treerank compare {' '.join(map(str, [model, *data]))}` "
-            "compares models, which stand before the data.",
+            f"must be one data file, no model; got {' '.join(map(str, [data, *(more or ())]))}. "
+            "Evaluate one file after another; `treerank compare MODEL MODEL DATA` compares models.",
             param_hint="DATA",
         )
-    columns = shared.columns_for([model], path, label=label, query=query, days_since=days_since)
+    columns = shared.columns_for([model], data, label=label, query=query, days_since=days_since)
     reading = {"sparse": sparse} | columns | shared.given(document=document)
     reporter = Reporter(quiet)
-    scores, documents = score_data(reporter, model, path, memory, is_test=True, **reading)
+    scores, documents = score_data(reporter, model, data, memory, is_test=True, **reading)
     y, qid = documents.y, documents.qid
     chosen = [get_metric(name) for name in metric or DEFAULT_METRICS]
     depth = depth_of(chosen)
@@ -68,7 +68,7 @@ def evaluate(
         means = {m.name: m(y, scores, qid) for m in chosen}
     rows = dict(zip(queries, zip(*columns.values(), strict=True), strict=True)) if per_query else {}
     if as_json:
-        about: dict[str, Any] = {"model": str(model), "data": shown(path)}
+        about: dict[str, Any] = {"model": str(model), "data": shown(data)}
         about |= {"documents": len(y), "queries": len(queries)}
         about["metrics"] = _by_metric(means, means.values())
         if per_query:
