@@ -73,13 +73,13 @@ def test_a_ranker_of_lightgbm_scores_as_before_and_goes_to_another_format(tmp_pa
 
 
 @pytest.mark.filterwarnings("ignore:X has feature names")
-@pytest.mark.parametrize("stem", ["f", "Column_"])
-def test_columns_with_default_names_are_found_by_name_and_others_by_position(stem):
+@pytest.mark.parametrize(("stem", "first"), [("f", 0), ("Column_", 0), ("feature_", 1)])
+def test_columns_with_default_names_are_found_by_name_and_others_by_position(stem, first):
     X, y, qid = DATA
     old = lightgbm.LGBMRanker(n_estimators=8, n_jobs=1, verbosity=-1)
     trees = read_forest(old.fit(X, y, group=np.bincount(qid)))
     ranker, expected = ForestRanker(trees), old.booster_.predict(X)
-    frame = pd.DataFrame(X, columns=[f"{stem}{i}" for i in range(6)])
+    frame = pd.DataFrame(X, columns=[f"{stem}{i + first}" for i in range(6)])
     reversed_frame = frame[frame.columns[::-1]]
     for documents in (frame, reversed_frame, frame.set_axis(list("fedcba"), axis=1)):
         np.testing.assert_array_equal(ranker.predict(documents), expected)

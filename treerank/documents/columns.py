@@ -614,7 +614,8 @@ def fitted_columns(X: Any, names: Iterable[str] | None) -> Any:
 def default_names(columns: Collection[Any], n_features: int) -> list[str] | None:
     """Return the default names of features without names, if all of them are among ``columns``.
 
-    These are f0, f1 and so on, or LightGBM's Column_0, Column_1 and so on.
+    These are f0, f1, ...; LightGBM's Column_0, Column_1, ...; or feature_1, feature_2, ..., which
+    :func:`~treerank.datasets.parquet.write_parquet` gives to columns without names.
 
     Examples
     --------
@@ -623,8 +624,8 @@ def default_names(columns: Collection[Any], n_features: int) -> list[str] | None
     """
     if n_features > len(columns):
         return None
-    for stem in ("f", "Column_"):
-        names = [f"{stem}{i}" for i in range(n_features)]
+    for stem, first in (("f", 0), ("Column_", 0), ("feature_", 1)):
+        names = [f"{stem}{j}" for j in range(first, first + n_features)]
         if {*names} <= {*columns}:
             return names
     return None

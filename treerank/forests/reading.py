@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 
 from treerank.checks import has_methods, quote
-from treerank.documents.columns import default_names
 from treerank.files.archive import check_regular, one_error
 from treerank.forests.forest import Forest
 from treerank.forests.readers.catboost import read_catboost
@@ -62,9 +61,9 @@ def read_forest(
     alone, in the request that uploads it, or in the answer to ``GET _ltr/_model/NAME``.
     :class:`~treerank.rankers.forest_ranker.ForestRanker` makes a ranker of it.
 
-    Columns of data frames are found by their names in the file. Default names (f0, f1, ..., or
-    LightGBM's Column_0, Column_1, ...) count where a data frame has exactly these; otherwise,
-    its columns are taken in their order.
+    Columns of data frames are found by their names in the file. If the file has no names, or
+    default names such as f0, f1, ... or LightGBM's Column_0, Column_1, ..., they are found by
+    default names if a data frame has exactly these, and are taken in their order otherwise.
 
     Parameters
     ----------
@@ -160,10 +159,12 @@ def _document(content: bytes) -> Any:
 
 
 def _without_default_names(forest: Forest) -> Forest:
-    """Return a forest without names if these are the default names, in their order.
+    """Return a forest without names if these are "Column_0", ... or "f0", ...
 
-    Data frames with the same names are read by them, all other data by position.
+    LightGBM and this package give them to unnamed columns. Data frames with such names are read by
+    them all the same.
     """
-    names = list(forest.feature_names or ())
-    is_default = bool(names) and names == default_names(names, forest.n_features)
-    return replace(forest, feature_names=None) if is_default else forest
+    for stem in ("Column_", "f") if forest.feature_names else ():
+        if forest.feature_names == tuple(f"{stem}{i}" for i in range(forest.n_features)):
+            return replace(forest, feature_names=None)
+    return forest
