@@ -5,12 +5,15 @@ from datetime import date
 import numpy as np
 import polars as pl
 import pytest
+import xgboost
 from command_line import SMALL, refusal, run
 
 import treerank
 from treerank import LightGBMTrees, TreeDirectRanker
 from treerank.clicks import simulate_clicks
-from treerank.datasets import read_letor
+from treerank.datasets import read_letor, write_letor
+from treerank.forests.reading import read_forest
+from treerank.rankers import ForestRanker
 from treerank.rankers.model_file import columns_in
 
 pytestmark = pytest.mark.slow
@@ -205,3 +208,58 @@ def test_embeddings_of_a_table_are_features_of_every_command(shop, tmp_path):
     assert "0 pairs change order" in run(*export).stdout
     run("convert", path, tmp_path / "t.txt", *NAMED[:4], "--drop", "sku", "-q")
     assert read_letor(tmp_path / "t.txt").X.shape == (len(table), 7)
+
+
+def xgboost_files(folder, names, n_unused):
+    """Write LETOR rows, a model of XGBoost that does not use the last features, and its dump."""
+    X, y, qid = treerank.make_web_search(30, documents_per_query=12, n_features=11, random_state=0)
+    X[:, 11 - n_unused :] = 1
+    write_letor(folder / "test.txt", X, y, qid)
+    data = xgboost.DMatrix(X, y, qid=qid, feature_names=names)
+    model = xgboost.train({"objective": "rank:ndcg", "nthread": 1}, data, 30)
+    model.save_model(folder / "model.json")
+    (folder / "dump.json").write_text("[" + ",".join(model.get_dump(dump_format="json")) + "]")
+
+
+def test_features_with_names_in_no_order_are_not_read_from_letor_rows(tmp_path):
+    names = [f"feature_{j + 1}" for j in range(11)]
+    xgboost_files(tmp_path, names, n_unused=0)
+    dump, test = tmp_path / "dump.json", tmp_path / "test.txt"
+    ForestRanker(read_forest(dump)).save(tmp_path / "saved")
+    export = "export", dump, tmp_path / "new.json", "--format", "json", "--check", test
+    commands = [[c, dump, test] for c in ("evaluate", "rank", "report", "compare")]
+    for command in [*commands, export, ["rank", tmp_path / "saved", test, "--memory", "1GB"]]:
+        said = refusal(*command)
+        assert f"{test}: must be a CSV or Parquet file, whose columns have names" in said
+    run("convert", test, tmp_path / "test.csv")
+    ForestRanker(read_forest(dump, feature_names=names)).save(tmp_path / "named")
+    found = [
+        run("evaluate", tmp_path / model, tmp_path / data, "-q").stdout
+        for model, data in [("model.json", "test.txt"), ("dump.json", "test.csv"),
+                            ("named", "test.txt")]
+    ]  # fmt: skip
+    assert found[0] == found[1] == found[2]
+
+
+def test_data_may_have_features_that_come_after_all_that_trees_use(tmp_path):
+    xgboost_files(tmp_path, None, n_unused=2)
+    model, dump, test = (tmp_path / name for name in ("model.json", "dump.json", "test.txt"))
+    ranker = ForestRanker(read_forest(model))
+    treerank.export(ranker, tmp_path / "model.xml", format="ranklib", check=read_letor(test))
+    expected = run("evaluate", model, test, "-q").stdout
+    table = pl.DataFrame(read_letor(test).X, schema=[f"f{j}" for j in range(11)])
+    table = table.select(reversed(table.columns)).with_columns(
+        label=read_letor(test).y, query=read_letor(test).qid
+    )
+    table.write_csv(tmp_path / "test.csv")
+    run("convert", test, tmp_path / "test.parquet")
+    for trees in (dump, tmp_path / "model.xml"):
+        for data in (test, tmp_path / "test.csv", tmp_path / "test.parquet"):
+            for memory in ([], ["--memory", "1GB"]):
+                assert run("evaluate", trees, data, "-q", *memory).stdout == expected
+    assert run("compare", model, dump, test, "-q", "--metric", "map").stdout.count("±") == 2
+    run("convert", test, tmp_path / "other.csv")
+    text = (tmp_path / "other.csv").read_text().replace("feature_", "column_")
+    (tmp_path / "other.csv").write_text(text)
+    said = refusal("rank", dump, tmp_path / "other.csv", "-q")
+    assert "there must be 9 columns of features; got 11" in said

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 import xgboost
 
-from treerank import TreeDirectRanker, read_forest
+from treerank import TreeDirectRanker, load, read_forest
 from treerank.exports import export
 from treerank.feature_parts import HistogramTrees
 from treerank.forests.scoring import forest_scores
@@ -135,6 +135,19 @@ def test_numbered_features_are_columns_by_their_number(tmp_path):
     (tmp_path / "model.json").write_text(dump_of(model))
     assert read_forest(tmp_path / "model.json", n_features=9).n_features == 9
     assert read_forest(tmp_path / "model.json").feature_names is None
+
+
+def test_trees_know_whether_they_have_all_columns(tmp_path):
+    path = tmp_path / "model.json"
+    for names in (None, NAMES):
+        model = xgboost_model(names, categories=False)
+        path.write_text(dump_of(model))
+        assert read_forest(model).has_all_columns
+        assert not read_forest(path).has_all_columns
+        assert read_forest(path, n_features=4).has_all_columns == (names is None)
+        assert read_forest(path, feature_names=names or ["f0", "f1", "f2", "f3"]).has_all_columns
+    ForestRanker(read_forest(path)).save(tmp_path / "saved")
+    assert not load(tmp_path / "saved").trees.has_all_columns
 
 
 @pytest.mark.parametrize("kind", ["json", "objective", "text", "raw", "ranklib"])

@@ -144,8 +144,10 @@ def compare(
     columns_given = {"label": label, "query": query, "days_since": days_since}
     named = shared.given(document=document, features=features, drop=drop)
     named |= shared.columns_for(models, data, **columns_given)
+    _refuse_model(data)
+    for model in fitted.values():
+        shared.adopt_columns(model, data)
     if is_one_data_set(data) or not data.is_dir():
-        _refuse_model(data)
         width = _width_for(fitted, data, has_others=bool(ranker))
         documents = shared.read_data(reporter, data, **width | named)
         _check_widths(fitted, data, documents)

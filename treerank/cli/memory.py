@@ -12,6 +12,7 @@ from treerank.checks import quote
 from treerank.cli.console import Reporter
 from treerank.cli.options import (
     DATA,
+    adopt_columns,
     checked,
     option,
     read_for,
@@ -117,6 +118,7 @@ def _scored_data(
     if memory is None:
         data = read_for(ranker, reporter, path, **options)
         return scored(data.X), data
+    adopt_columns(ranker, path)
     scores, parts = [], []
     with reporter.step(f"scoring {shown(path)}") as step:
         for part in in_batches(path, memory, **width_for(ranker, path), **options):

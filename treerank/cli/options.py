@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,14 +11,21 @@ import typer
 
 from treerank.checks import check_choice, quote
 from treerank.cli.console import Reporter
-from treerank.datasets.formats import PARQUET, format_names, format_of, read_ranking_data
+from treerank.datasets.formats import (
+    PARQUET,
+    format_names,
+    format_of,
+    read_batches,
+    read_ranking_data,
+)
 from treerank.datasets.parquet_files import ParquetFiles, as_floats, as_ids, column_names
+from treerank.documents.columns import default_names
 from treerank.documents.embeddings import sources_of
 from treerank.documents.features import feature_names_of
 from treerank.documents.queries import QueryGroups
 from treerank.documents.ranking_data import RankingData
 from treerank.files.archive import is_archive
-from treerank.files.compression import STANDARD_INPUT
+from treerank.files.compression import STANDARD_INPUT, is_regular_file
 from treerank.files.object_stores import as_url, shown
 from treerank.files.replaced import check_output
 from treerank.forests.reading import READERS, read_forest
@@ -240,6 +248,7 @@ def read_model(path: Path) -> Any:
 
 def read_for(ranker: Any, reporter: Reporter, path: Path, **options: Any) -> RankingData:
     """Read a data file with the features of a ranker, as ``RankingData``; refuse another number."""
+    adopt_columns(ranker, path)
     names = feature_names_of(ranker)
     if names is not None and format_of(path) is not PARQUET:
         reporter.say(f"{path}: features are taken in the order of the model; 1 is {names[0]}")
@@ -251,6 +260,36 @@ def read_for(ranker: Any, reporter: Reporter, path: Path, **options: Any) -> Ran
             "writes such a file: --label, --query, --id and --drop say what is no feature."
         )
     return data
+
+
+def adopt_columns(ranker: Any, path: Path) -> None:
+    """Give trees that know only the features they use the columns of a data file.
+
+    Refuses LETOR rows if these features have names, which tell no order of columns. Features
+    without names are the first ones of LETOR rows, or columns of a table with default names.
+    Nothing is changed for other tables, for folds, and for what can be read only once.
+    """
+    if not isinstance(ranker, ForestRanker) or ranker.trees.has_all_columns:
+        return
+    trees = ranker.trees
+    if trees.feature_names is not None:
+        if format_of(path) is not PARQUET:
+            raise ValueError(
+                f"{path}: must be a CSV or Parquet file, whose columns have names, since the model "
+                "names only the features that its trees use, in no order of columns; got LETOR "
+                f"rows for features such as {quote(trees.feature_names[0])}. Or use a model file "
+                "of all features, such as XGBoost's save_model writes; in Python, "
+                "ForestRanker(read_forest(MODEL, feature_names=[...])).save(FILE) does."
+            )
+    elif format_of(path) is PARQUET:
+        names = default_names(column_names(path), trees.n_features)
+        if names is not None:
+            named = replace(trees, feature_names=tuple(names), has_all_columns=True)
+            ranker.set_params(trees=named)
+    elif is_regular_file(path):
+        width = next(iter(read_batches(path, batch_size=1))).X.shape[1]
+        widened = replace(trees, n_features=max(width, trees.n_features), has_all_columns=True)
+        ranker.set_params(trees=widened)
 
 
 def column_of(path: Path, name: str, role: str) -> np.ndarray:

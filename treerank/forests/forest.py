@@ -99,6 +99,9 @@ class Forest:
     training_queries : TrainingQueries, default=None
         What is remembered of the queries that the trees were trained on, if anything is. A ranker
         that starts from the trees remembers them, too.
+    has_all_columns : bool, default=True
+        Whether ``n_features`` and ``feature_names`` are those of all columns, in their order. A
+        dump of XGBoost and a model of RankLib have only the features that the trees use.
 
     Examples
     --------
@@ -138,6 +141,7 @@ class Forest:
     gain: np.ndarray | None = None
     levels: dict[int, list[Any]] | None = None
     training_queries: TrainingQueries | None = None
+    has_all_columns: bool = True
 
     def __post_init__(self) -> None:
         """Refuse arrays that are no forest."""
@@ -165,19 +169,22 @@ class Forest:
         """Return the fields as a dict of plain values and arrays, for model files."""
         sets, state = self.categories, self.__getstate__()
         queries = state.pop("training_queries")
-        entry = {} if queries is None else {"training_queries": queries.as_state()}
-        return state | {"categories": None if sets is None else dict(vars(sets))} | entry
+        entries = {} if queries is None else {"training_queries": queries.as_state()}
+        if self.has_all_columns:
+            del state["has_all_columns"]
+        return state | {"categories": None if sets is None else dict(vars(sets))} | entries
 
     @classmethod
     def of_state(cls, state: dict[str, Any]) -> Self:
         """Return the forest of the fields that :meth:`as_state` returned; refuse anything else."""
-        names = {field.name for field in fields(cls)} - {"training_queries"}
-        if set(state) - {"training_queries"} != names:
+        names = {field.name for field in fields(cls)} - _OPTIONAL
+        if set(state) - _OPTIONAL != names:
             raise ValueError(f"A forest must have the entries {sorted(names)} and no others.")
         sets = state["categories"]
         restored = {
             "categories": None if sets is None else CategorySets(**sets),
             "training_queries": TrainingQueries.of_state(state.get("training_queries")),
+            "has_all_columns": bool(state.get("has_all_columns", True)),
         }
         return cls(**{**state, **restored})
 
@@ -344,6 +351,8 @@ class Forest:
         _require("codes", rises.all(), "ascending in each set")
 
 
+#: Entries of a state that are there only where they are not the default.
+_OPTIONAL = {"has_all_columns", "training_queries"}
 _RULES = {
     "n_features": count(),
     "feature": array("int32", "n_nodes", at_least=-1, below="n_features"),

@@ -111,7 +111,10 @@ def read_forest(
             forest = _without_default_names(_read(_document(content)))
             if feature_names is not None:
                 forest = with_columns(forest, tuple(feature_names))
-        return forest if n_features is None else replace(forest, n_features=n_features)
+        if n_features is None:
+            return forest
+        is_known = forest.has_all_columns or forest.feature_names is None
+        return replace(forest, n_features=n_features, has_all_columns=is_known)
 
 
 def _content_of(model: Any) -> bytes:

@@ -51,6 +51,7 @@ def recoded(forest: Forest, columns: Columns, n_features: int) -> Forest:
         n_features=n_features,
         feature=number[forest.feature],
         feature_names=columns.names,
+        has_all_columns=True,
         levels=levels or (forest.levels if columns.names is None else None),
     )
 

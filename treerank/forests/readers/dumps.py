@@ -45,7 +45,9 @@ def read_plugin_model(document: dict[str, Any], read: Callable[[Any], Forest]) -
         definition = json.loads(definition)
     forest = read(definition)
     if names is None or kind == "model/ranklib":
-        return forest if names is None else replace(forest, n_features=len(names))
+        if names is None:
+            return forest
+        return replace(forest, n_features=len(names), has_all_columns=True)
     return with_columns(forest, names)
 
 
@@ -65,6 +67,7 @@ def with_columns(forest: Forest, names: tuple[str, ...]) -> Forest:
         n_features=len(names),
         feature=feature,
         feature_names=names,
+        has_all_columns=True,
         levels={c: levels[j] for j, c in zip(used.tolist(), columns, strict=True) if j in levels}
         or None,
     )
@@ -130,6 +133,7 @@ def read_xgboost_dump(document: Any) -> Forest:
         forest,
         threshold=np.where(is_split & ~by_set, largest, 0.0),
         feature_names=None if are_numbered else tuple(names),
+        has_all_columns=False,
         categories=_sets(forest.n_nodes, of_node, sets),
     )
     return forest

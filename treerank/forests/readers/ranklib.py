@@ -52,6 +52,7 @@ def read_ranklib(document: str) -> Forest:
         threshold=np.where(is_leaf, 0.0, reached),
         missing_left=~is_leaf & (reached >= 0),
         sum_dtype="float64" if name in _MEANS else "float32",
+        has_all_columns=False,
     )
 
 
