@@ -156,7 +156,7 @@ def test_mistakes_of_newcomers_are_named_with_what_to_write(call, arguments, mes
 
 def test_mistakes_after_a_fit_are_named():
     fitted = TreeDirectRanker("linear").fit(TWO, [0, 1])
-    with pytest.raises(ValueError, match=r"y must be one-dimensional, .* per document; got None"):
+    with pytest.raises(ValueError, match=r"y must be one label per row.*; got None\. Write score"):
         fitted.score(TWO)
     with pytest.raises(TypeError, match=r"path: .*str"):
         fitted.save(None)

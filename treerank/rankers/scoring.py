@@ -6,6 +6,7 @@ here.
 
 from collections.abc import Sequence
 from dataclasses import fields
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -113,7 +114,7 @@ class Scoring(BaseEstimator):
         same query only if the rows look as if they were split. Scoring the training set itself does
         not warn.
         """
-        if y is None and not isinstance(X, Batches):
+        if y is None and not isinstance(X, Batches | str | Path | tuple):
             raise ValueError(
                 "y must be one label per row of X, or the name of a column of X; got None. Write "
                 "score(X, y, qid), or score(*data) for data that a reader returned."
