@@ -309,16 +309,19 @@ class Progress:
             history.pop()
         return self.values.pop()
 
-    def continue_after(self, earlier: Sequence[float], scores: np.ndarray) -> None:
-        """Take over the values of the iterations before ``start``, and compare with these, too.
+    def continue_after(
+        self, earlier: Sequence[float], scores: np.ndarray, *, comparable: bool = True
+    ) -> None:
+        """Take over the values of the last iterations before ``start``, and compare with these.
 
         ``scores`` are those of the earlier model. If their value is not the last of ``earlier``,
-        these were measured on other documents: new values are then compared with this one alone.
+        these were measured on other documents: new values are then compared with this one alone,
+        and so they are without ``comparable``.
         """
         self.measure(scores)
         value, start, self.earlier = self._forget(), self.n_done, [*earlier]
-        comparable = self.earlier if self.earlier[-1:] == [value] else [value]
-        for iteration, each in enumerate(comparable, start + 1 - len(comparable)):
+        values = self.earlier if comparable and self.earlier[-1:] == [value] else [value]
+        for iteration, each in enumerate(values, start + 1 - len(values)):
             self.note(each, iteration)
 
     def state(self) -> dict[str, Any]:

@@ -375,3 +375,12 @@ def test_dates_of_a_csv_file_are_days_and_dates_of_queries_stay_dates(tmp_path):
     plain = read_csv(path, features=["at"], label=None, days_since="2026-01-01")
     assert data.qid.tolist() == plain.qid.tolist()
     assert len(set(data.qid.tolist())) == 2
+
+
+def test_text_without_a_date_stays_text_and_far_dates_are_numbers(file):
+    texts = {"brand": pa.array([None, None], pa.string()), "day": ["9999-12-31", "1500-01-02"]}
+    X = read_parquet(write(file, **texts), days_since="2026-01-01").X
+    assert pa.types.is_large_string(X.schema.field("brand").type)
+    start = date(2026, 1, 1)
+    days = [(date(*day) - start).days for day in ((9999, 12, 31), (1500, 1, 2))]
+    assert X.column("day").to_pylist() == days

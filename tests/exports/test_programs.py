@@ -473,3 +473,17 @@ def test_a_program_that_scores_otherwise_is_refused(monkeypatch, tmp_path):
 
 def test_formats_run_by_the_program_itself_are_these():
     assert [each for each in FORMATS if format_named(each).run is None] == []
+
+
+def test_documents_of_the_check_may_be_truth_values_where_fit_had_numbers(tmp_path):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"k": rng.integers(5, size=400), "p": rng.normal(size=400)})
+    qid = np.repeat(np.arange(20), 20)
+    fitted = TreeDirectRanker(HistogramTrees(5), random_state=0).fit(frame, frame["k"] // 2, qid)
+    other = frame.assign(k=frame["k"] > 1)
+    assert (
+        export(
+            fitted, tmp_path / "m.sql", format="sql", check=(other, qid % 2, qid)
+        ).n_changed_pairs
+        == 0
+    )

@@ -189,8 +189,11 @@ def test_the_effect_of_a_category_is_shown_by_its_name():
     assert (alone.values.tolist(), alone.score.tolist()) == (["b"], found.score[1:].tolist())
     with pytest.raises(ValueError, match=r"values must be categories of the feature.*got 'c'"):
         effect(fitted, frame, QID, feature="shop", values=["a", "c"])
-    with pytest.raises(ValueError, match="values must have a value; got none"):
-        effect(fitted, frame, QID, feature="price", values=[])
+    for feature in ("price", "shop"):
+        with pytest.raises(ValueError, match="values must have at least one entry; got"):
+            effect(fitted, frame, QID, feature=feature, values=[])
+        with pytest.raises((TypeError, ValueError), match=r"values must be .*; got"):
+            effect(fitted, frame, QID, feature=feature, values=0.5)
 
 
 class Product(Ranker):

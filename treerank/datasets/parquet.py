@@ -86,8 +86,8 @@ def read_parquet(
     days_since : str or date, default=None
         Turns columns of dates and times into features: the days since this date, with fractions;
         missing dates are NaN. Times without a zone are read as UTC. Columns of text are converted,
-        too, if all their values are ISO dates or times; they are read twice for this. ``None``
-        refuses columns of dates, and leaves texts as they are.
+        too, if all their values are ISO dates, or times that all have a zone or all have none; they
+        are read twice for this. ``None`` refuses columns of dates, and leaves texts as they are.
     filesystem : file system of pyarrow or of fsspec, default=None
         File system that holds ``path``. ``None`` is the one that its URL names, or this machine.
 

@@ -278,12 +278,15 @@ class ParquetFiles:
         """
         are_text = {field.name: is_text(field.type) for field in self.schema}
         kinds = {name: _TIMES for name in self.features if are_text.get(name)}
+        with_values = set()
         for table in self.batches([*kinds], self.rows_at_once()) if kinds else ():
             for name, column in zip(table.column_names, table.columns, strict=True):
                 kinds[name] = [kind for kind in kinds[name] if _are_times(column, kind)]
+                if _without_missing(column).null_count < len(column):
+                    with_values.add(name)
             if not any(kinds.values()):
                 break
-        return {name: of_column[0] for name, of_column in kinds.items() if of_column}
+        return {name: kinds[name][0] for name in kinds if kinds[name] and name in with_values}
 
     def _in_days(self, table: pa.Table) -> pa.Table:
         """Return a table in which features that are dates are days since ``epoch``, if given."""
@@ -529,9 +532,14 @@ def _epoch(days_since: str | date) -> datetime:
 
 def _as_times(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
     """Return a column of text as times of one type."""
+    return compute.utf8_trim_whitespace(_without_missing(column)).cast(kind)
+
+
+def _without_missing(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return a column of text in which texts that mean a missing value are null."""
     texts = column.cast(pa.large_string())
     is_missing = compute.is_in(texts, pa.array(MISSING_TEXTS, texts.type))
-    return compute.utf8_trim_whitespace(compute.if_else(is_missing, None, texts)).cast(kind)
+    return compute.if_else(is_missing, None, texts)
 
 
 def _are_times(column: pa.ChunkedArray, kind: pa.DataType) -> bool:
@@ -549,7 +557,7 @@ def _days(column: pa.ChunkedArray, epoch: datetime) -> pa.ChunkedArray:
     times = column.cast(pa.timestamp("us", zone), safe=False).cast(pa.int64())
     start = (epoch - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)
     since = compute.subtract(times, pa.scalar(start, pa.int64()))
-    return compute.divide(since.cast(pa.float64()), 86_400e6)
+    return compute.divide(since.cast(pa.float64(), safe=False), 86_400e6)
 
 
 def _is_allowed(role, kind):

@@ -19,6 +19,9 @@ import numpy as np
 
 from treerank.exports.written import Written
 
+#: Larger thresholds only tell missing values from all others.
+_HUGE = 1e30
+
 
 class ProgramRun(NamedTuple):
     """Scores that a program has computed.
@@ -143,11 +146,17 @@ def _body(query: str) -> str:
     return query.rstrip().removesuffix(";")
 
 
+def number_columns(written: Written) -> set[int]:
+    """Return the columns that cannot be of truth values, whose thresholds are from 0 to 1."""
+    forest, sizes = written.forest, np.abs(written.thresholds)
+    is_other = (sizes > 1) & (sizes < _HUGE) & ~forest.is_leaf
+    return {*forest.feature[is_other].tolist()}
+
+
 def table_columns(X: np.ndarray, written: Written) -> list[list[Any]]:
     """Return the values of each column of the table, in its type; None if missing."""
-    return [
-        _column(X[:, j], written.levels.get(j), j in written.booleans) for j in range(X.shape[1])
-    ]
+    booleans = written.booleans - number_columns(written)
+    return [_column(X[:, j], written.levels.get(j), j in booleans) for j in range(X.shape[1])]
 
 
 def _column(values: np.ndarray, levels: list[Any] | None, is_boolean: bool) -> list[Any]:

@@ -15,7 +15,7 @@ import numpy as np
 from treerank.checks import quote
 from treerank.exports.feature_names import NameRule
 from treerank.exports.formats import ExportFormat
-from treerank.exports.program_runs import quoted, sql_scores, table_name
+from treerank.exports.program_runs import number_columns, quoted, sql_scores, table_name
 from treerank.exports.written import Node, Written, nested
 from treerank.forests.forest import Forest
 
@@ -23,7 +23,6 @@ _TOGETHER = 200
 _MOST_BYTES = 1_000_000  # of a query, by default in SQLite
 _SURE_DIGITS = 15  # decimals of up to 15 digits are read as the same double everywhere
 _LARGEST = np.finfo(np.float64).max
-_HUGE = 1e30  # larger thresholds only tell missing values from all others
 
 
 def write_sql(written: Written) -> str:
@@ -104,7 +103,7 @@ class _Case(NamedTuple):
 
 def _tree_terms(written: Written) -> Iterator[str]:
     """Yield the SQL expression of each tree."""
-    are_numbers = _number_columns(written)
+    are_numbers = number_columns(written)
 
     def split(node: Node, left: _Case, right: _Case) -> _Case:
         to_left, to_right = _conditions(written, node, is_number=node.feature in are_numbers)
@@ -116,13 +115,6 @@ def _tree_terms(written: Written) -> Iterator[str]:
 
     for tree in written.trees():
         yield str(nested(tree, lambda node: _Case("", _number(node.value), 0), split))
-
-
-def _number_columns(written: Written) -> set[int]:
-    """Return the columns that cannot be of truth values, whose thresholds are from 0 to 1."""
-    forest, sizes = written.forest, np.abs(written.thresholds)
-    is_other = (sizes > 1) & (sizes < _HUGE) & ~forest.is_leaf
-    return {*forest.feature[is_other].tolist()}
 
 
 def _as_number(name: str) -> str:

@@ -146,8 +146,6 @@ def effect(
     rows = np.sort(rng.choice(X.shape[0], n, replace=False))
     sample = X[rows].toarray() if issparse(X) else X[rows]
     present = sample[:, column][~np.isnan(sample[:, column])]
-    if not isinstance(values, int | np.integer) and len(values) == 0:
-        raise ValueError("values must have a value; got none.")
     categories = ranker.columns_.categories.get(column)
     if categories is None:
         shown = grid = _grid(present, values)
@@ -187,12 +185,18 @@ def _codes(present, values, categories):
     ``present`` are the codes of documents.
     """
     if not isinstance(values, int | np.integer):
+        if isinstance(values, str) or not isinstance(values, Sequence | np.ndarray):
+            raise TypeError(
+                f"values must be a list of categories, or a number of them; got {quote(values)}."
+            )
         unknown = [value for value in values if value not in categories]
         if unknown:
             raise ValueError(
                 f"values must be categories of the feature, {quote(categories)}; got "
                 f"{quote(unknown[0])}."
             )
+        if len(values) == 0:
+            raise ValueError(f"values must have at least one entry; got {quote(values)}.")
         return np.unique([categories.index(value) for value in values])
     _check_number(values, present)
     codes, counts = np.unique(present.astype(int), return_counts=True)

@@ -98,6 +98,22 @@ def test_a_continued_fit_stops_where_one_long_fit_does(part_class, rounds):
     assert held_out_fit(first.transform(HELD_OUT)[:, 0]) == pytest.approx(values[-1], abs=1e-5)
 
 
+@own_trees_too
+def test_values_are_those_of_the_last_iterations(part_class):
+    values = iter([0.5, *[0.9] * 6, 0.4, 0.4])
+
+    def of_call(scores):
+        return next(values)
+
+    part = fitted(part_class, n_estimators=5, warm_start=True)
+    part.set_params(n_estimators=20, early_stopping_rounds=2)
+    part.fit(X, HalfSquare(TARGET), validation=(HELD_OUT, of_call))
+    assert part.best_iteration_ == 6  # the model before has .5, and the first new tree .9
+    part.fit(X, HalfSquare(TARGET), validation=(HELD_OUT, of_call))
+    assert part.best_iteration_ == 6
+    assert part.evals_result_["validation"]["of_call"][0] == 0.9
+
+
 def test_values_of_other_documents_are_not_compared(part_class):
     part = fitted(part_class, validation=(HELD_OUT, lambda scores: 9.0), warm_start=True)
     part.set_params(n_estimators=17, early_stopping_rounds=5)

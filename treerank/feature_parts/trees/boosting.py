@@ -231,6 +231,8 @@ class BoostedTrees(BaseEstimator):
     evals_result_: dict[str, dict[str, list[float]]] = field(init=False)
     n_outputs_: int = field(init=False)
     _sizes: Sizes = field(init=False)
+    #: Number of iterations before those whose values are in ``evals_result_``.
+    _measured_after: int = field(init=False)
 
     @all_or_nothing
     def fit(self, X: Any, objective: Objective, *, validation: Validation | None = None) -> Self:
@@ -263,12 +265,17 @@ class BoostedTrees(BaseEstimator):
         )
         progress = Progress(metric, patience, start, start + n_new, saver, newest)
         needs_values = earlier is not None
+        measured_after = start
         if validation is not None and needs_values:
             before = self.evals_result_.get("validation", {}).get(progress.name, [])
+            is_known = "_measured_after" in vars(self)  # not of a model that was loaded
+            if before:
+                measured_after = self._measured_after if is_known else max(start - len(before), 0)
+            before = before[: start - measured_after]
             watched = as_rows(validation[0], n_features, sparse=True)
             scores = scores_before(self._forest, watched, self.n_outputs_, self.n_threads)
             scores = scores[:, 0] if self.n_outputs_ == 1 else scores
-            progress.continue_after(before[:start], scores)
+            progress.continue_after(before, scores, comparable=is_known)
         earlier, n_new = self._resumed(earlier, n_new, derivatives, progress)
         task = GrowthTask(
             rows=rows,
@@ -290,6 +297,7 @@ class BoostedTrees(BaseEstimator):
         if kept is not None:
             curve = f"smoothed {progress.name}" if newest < 1 else progress.name
             say(f"{kept} of {sizes.n_estimators} trees are kept: {curve} was best there")
+        self._measured_after = measured_after
         return self._set_booster(booster, progress.history(), sizes)
 
     def transform(self, X: Any) -> np.ndarray:
