@@ -49,6 +49,7 @@ from treerank.exports.hybrid import (
     hybrid_conversion,
     warn_of_retrievers,
 )
+from treerank.exports.program_runs import number_columns
 from treerank.exports.report import (
     NEAR_TIE,
     ExportReport,
@@ -483,7 +484,8 @@ def _compared(
     program, run = None, format_named(format).run
     if run is not None and isinstance(conversion, ForestConversion):
         rows = X.toarray() if issparse(X) else X
-        written = replace(conversion.written, booleans=booleans)
+        others = number_columns(conversion.written)
+        written = replace(conversion.written, booleans=booleans - others)
         program = run(content, np.asarray(rows, dtype=np.float64), written)
     program_scores = conversion.scores(X) if program is None else program.scores
     report = compare_scores(format, scores, program_scores, y, groups, metric)

@@ -155,8 +155,9 @@ def number_columns(written: Written) -> set[int]:
 
 def table_columns(X: np.ndarray, written: Written) -> list[list[Any]]:
     """Return the values of each column of the table, in its type; None if missing."""
-    booleans = written.booleans - number_columns(written)
-    return [_column(X[:, j], written.levels.get(j), j in booleans) for j in range(X.shape[1])]
+    return [
+        _column(X[:, j], written.levels.get(j), j in written.booleans) for j in range(X.shape[1])
+    ]
 
 
 def _column(values: np.ndarray, levels: list[Any] | None, is_boolean: bool) -> list[Any]:
