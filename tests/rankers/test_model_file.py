@@ -8,6 +8,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from example_rankers import PARTS, Column, every_part
+from lightgbm import LGBMRanker
 from numba import njit
 from sklearn.base import clone
 
@@ -15,7 +16,7 @@ from treerank import NDCG, HistogramTrees, TreeDirectRanker, get_metric, load
 from treerank.baselines import RankSVM
 from treerank.files.archive import write_archive
 from treerank.objectives import ApproxNDCG, Pairs
-from treerank.rankers import saved_values
+from treerank.rankers import ForestRanker, saved_values
 from treerank.rankers.head import AntisymmetricHead
 from treerank.rankers.model_file import _check_scores, columns_in, save
 
@@ -274,6 +275,16 @@ def test_settings_in_a_file_are_checked_as_a_fit_checks_them(name, wrong):
     content["object"][1]["params"][name] = wrong
     with pytest.raises(ValueError, match=f"{name} must"):
         saved_values.restored(content, classes)
+
+
+@pytest.mark.parametrize(("name", "wrong"), [("sigma", -1.0), ("metric", "ndgc"), ("k", 0)])
+def test_nothing_is_written_that_reading_would_refuse(tmp_path, name, wrong):
+    ranker = TreeDirectRanker("histogram", random_state=0).fit(*DATA).set_params(**{name: wrong})
+    with pytest.raises(ValueError, match=f"{name} must"):
+        ranker.save(tmp_path / "model")
+    with pytest.raises(TypeError, match=r"trees must be a Forest.* Write trees=read_forest\(model\)"):
+        ForestRanker(LGBMRanker()).save(tmp_path / "model")
+    assert not any(tmp_path.iterdir())
 
 
 def test_columns_are_saved_by_all_roles_and_others_are_refused(tmp_path):

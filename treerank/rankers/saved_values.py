@@ -135,6 +135,8 @@ def _write_estimator(value: Any, fitted: bool) -> dict[str, Any]:
             f"feature_part must have get_state to be saved; got {quote(value)}. Write get_state() "
             "and set_state(state), of arrays and plain values."
         )
+    if fitted and isinstance(value, Scored):
+        check_settings(value)  # reading does, too, and no file is written that it would refuse
     params = saved(params_of(value), fitted=False)
     state = saved(value.get_state()) if fitted else None
     return {"class": type(value).__name__, "params": params, "state": state}
