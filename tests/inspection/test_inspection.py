@@ -313,6 +313,15 @@ def test_slices_are_the_tests_of_scipy_adjusted_by_holm():
         slices(values, columns, np.arange(180))
 
 
+def test_leads_are_the_same_in_any_number_of_batches(monkeypatch):
+    ranker = RankSVM().fit(X, Y, QID)
+    parts = explain_lead(ranker, X, QID)
+    for n_pairs in (1, 11, 40):
+        monkeypatch.setattr("treerank.inspection.lead._PAIRS_AT_A_TIME", n_pairs)
+        np.testing.assert_array_equal(explain_lead(ranker, X, QID), parts)
+        np.testing.assert_array_equal(explain_lead(ranker, X, QID, rows=[8, 2]), parts[[8, 2]])
+
+
 def test_standing_is_the_mean_over_the_rivals_of_the_query():
     ranker = RankSVM().fit(X, Y, QID)
     parts, scores = explain_lead(ranker, X, QID), ranker.predict(X)

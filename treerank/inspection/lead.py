@@ -16,6 +16,8 @@ from treerank.rankers.scored import Scored
 
 #: How sentences call a document and its rivals.
 _SIDES = ("the document", "the others")
+#: Number of pairs that are explained at a time, whose rows are copied.
+_PAIRS_AT_A_TIME = 4096
 
 
 @check_arguments
@@ -61,14 +63,20 @@ def explain_lead(
     X = X if as_frame(X) is not None else check_features(ranker, X)
     n_documents = X.shape[0]
     groups = QueryGroups.from_qid(qid, n_documents)
-    parts = []
-    for row in np.arange(n_documents) if rows is None else _checked_rows(rows, n_documents):
-        query_rows = groups.rows[groups.codes[row]]
-        document, query = taken_rows(X, [row]), taken_rows(X, query_rows)
-        total = ranker.explain(document, query, **options).sum(axis=0)  # 0 against itself
-        parts.append(total / max(len(query_rows) - 1, 1))
+    explained = np.arange(n_documents) if rows is None else _checked_rows(rows, n_documents)
+    sizes = groups.sizes[groups.codes[explained]]
     names = shown_names(ranker)
-    return ExplainedMargins.of(np.reshape(parts, (-1, len(names))), names, _SIDES)
+    parts = np.empty((len(explained), len(names)))
+    batch_of = np.cumsum(sizes) // _PAIRS_AT_A_TIME
+    for number in np.unique(batch_of):
+        batch = np.flatnonzero(batch_of == number)
+        rivals = [groups.rows[groups.codes[row]] for row in explained[batch]]
+        documents = taken_rows(X, np.repeat(explained[batch], sizes[batch]))
+        margins = ranker.explain(documents, taken_rows(X, np.concatenate(rivals)), **options)
+        starts = np.cumsum(sizes[batch]) - sizes[batch]
+        parts[batch] = np.add.reduceat(margins, starts)  # 0 against itself
+    parts /= np.maximum(sizes - 1, 1)[:, None]
+    return ExplainedMargins.of(parts, names, _SIDES)
 
 
 def _checked_rows(rows: ArrayLike, n_documents: int) -> np.ndarray:
