@@ -23,15 +23,25 @@ from treerank.checks import check_number, is_whole, quote, refuse_other_order
 from treerank.documents.date_texts import checked_times
 from treerank.documents.queries import ByRow, QueryGroups, check_qid
 from treerank.documents.reading import take_columns
-from treerank.parameters import Count, Seed, Several, check_parameters
+from treerank.parameters import (
+    Count,
+    PlainSignature,
+    Seed,
+    Several,
+    check_arguments,
+    check_parameters,
+)
 from treerank.spelling import spelled
 
 
 class QuerySplitter(BaseCrossValidator):
     """Base class of splitters that keep the documents of a query together."""
 
+    __signature__ = PlainSignature()
+
     __metadata_request__split: ClassVar[dict[str, bool]] = {"qid": True, "groups": True}
 
+    @check_arguments
     def split(
         self, X: Any, y: Any = None, qid: ByRow = None, *, groups: ByRow = None
     ) -> Iterator[tuple[np.ndarray, np.ndarray]]:

@@ -14,7 +14,7 @@ from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, ParamSpec, Self, TypeVar, Union, get_args, get_origin
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, DTypeLike
 
 from treerank.checks import (
     check_choice,
@@ -95,6 +95,8 @@ Options = Annotated[dict[str, Any], Rule(check_mapping)]
 #: What a new random number generator starts from.
 Seed = Annotated[int | np.random.RandomState | None, Rule(check_seed)]
 
+#: Long unions of types by their names.
+_UNIONS = {"ArrayLike": ArrayLike, "DTypeLike": DTypeLike}
 #: Rules by the origin of a type, from its arguments.
 _KINDS: dict[Any, Callable[..., Rule]] = {
     Literal: lambda *allowed: Rule.one_of(allowed),
@@ -122,6 +124,10 @@ _INSTEAD = {
 
 #: What to say of an argument of another program, by the qualified name of the function.
 _THEIRS: dict[str, dict[str, str]] = {
+    "read_csv": dict.fromkeys(
+        ("delim", "delimiter", "sep"),
+        "It sees whether cells end at commas, semicolons, tabs or bars",
+    ),
     "Scoring.predict": {
         name: advice
         for advice, names in {
@@ -139,7 +145,7 @@ _THEIRS: dict[str, dict[str, str]] = {
             "Scores start at 0": ("base_margin",),
         }.items()
         for name in names
-    }
+    },
 }
 
 
@@ -195,7 +201,7 @@ def check_arguments(function: Callable[P, T]) -> Callable[P, T]:
     ValueError: n_times must be a whole number of at least 1; got 0.
     """
     signature = inspect.signature(function)
-    hints = inspect.get_annotations(function)
+    hints = {name: parameter.annotation for name, parameter in signature.parameters.items()}
     rules = {name: _rule_of(hint) or _rule_of_kind(hint) for name, hint in hints.items()}
     columns = [name for name, hint in hints.items() if name in _BY_ROW or _holds_arrays(hint)]
 
@@ -214,12 +220,13 @@ def check_arguments(function: Callable[P, T]) -> Callable[P, T]:
     return checked
 
 
+@functools.cache  # types are the same again and again
 def _holds_arrays(hint: Any) -> bool:
     """Return whether a type hint allows an array, or a mapping of arrays, as for several labels."""
     if get_origin(hint) is Mapping:
         return _holds_arrays(get_args(hint)[1])
     parts = get_args(hint)
-    return set(get_args(ArrayLike)) <= set(parts) or any(
+    return all(part in parts for part in get_args(ArrayLike)) or any(
         get_origin(part) is Mapping and _holds_arrays(part) for part in parts
     )
 
@@ -246,21 +253,77 @@ def plain_signature(function: Callable[..., Any]) -> inspect.Signature:
     )
 
 
+def shows_options(source: Callable[..., Any]) -> Callable[[Callable[P, T]], Callable[P, T]]:
+    """Decorate a function with ``**options`` so that its signature lists those of ``source``.
+
+    Examples
+    --------
+    >>> def read(path: str, *, label: str = "label") -> None: ...
+    >>> @shows_options(read)
+    ... def read_text(path: str, **options: Any) -> None: ...
+    >>> print(inspect.signature(read_text))
+    (path: str, *, label: str = 'label') -> None
+    """
+
+    def decorate(function: Callable[P, T]) -> Callable[P, T]:
+        signature = inspect.signature(function)
+        *named, _ = signature.parameters.values()
+        names = {parameter.name for parameter in named}
+        listed = inspect.signature(source).parameters
+        options = [
+            parameter.replace(kind=parameter.KEYWORD_ONLY)
+            for name, parameter in listed.items()
+            if name not in names
+        ]
+        vars(function)["__signature__"] = signature.replace(parameters=[*named, *options])
+        return function
+
+    return decorate
+
+
+class PlainSignature:
+    """Signature of a class, as :func:`plain_signature` returns it, with all subclasses.
+
+    Examples
+    --------
+    >>> class Model:
+    ...     __signature__ = PlainSignature()
+    ...     def __init__(self, n_trees: Count = 100) -> None: ...
+    >>> print(inspect.signature(Model))
+    (n_trees: int = 100) -> None
+    """
+
+    def __get__(self, instance: Any, owner: Any) -> inspect.Signature:
+        if instance is not None or owner.__init__ is object.__init__:
+            raise AttributeError("__signature__")  # an instance has that of its __call__
+        signature = plain_signature(owner.__init__)
+        return signature.replace(parameters=list(signature.parameters.values())[1:])
+
+
+@functools.cache
 def _plain_type(hint: Any) -> Any:
-    """Return a type hint without rules; the long union ``ArrayLike`` becomes its name."""
-    if get_origin(hint) is Annotated:
-        return _plain_type(get_args(hint)[0])
-    if get_origin(hint) not in (Union, UnionType):
+    """Return a type hint without rules, as a text if it has a union of NumPy with a name."""
+    origin, parts = get_origin(hint), get_args(hint)
+    if origin is Annotated:
+        return _plain_type(parts[0])
+    if origin is Mapping:
+        plain = [_plain_type(part) for part in parts]
+        has_texts = any(isinstance(part, str) for part in plain)
+        return f"Mapping[{', '.join(map(_type_name, plain))}]" if has_texts else hint
+    if origin not in (Union, UnionType):
         return hint
-    parts = get_args(hint)
-    if set(get_args(ArrayLike)) <= set(parts):
-        other_types = [part for part in parts if part not in get_args(ArrayLike)]
-        return " | ".join(["ArrayLike", *map(_name_of_type, other_types)])
-    return functools.reduce(operator.or_, map(_plain_type, parts))
+    unions = [name for name, union in _UNIONS.items() if all(p in parts for p in get_args(union))]
+    in_unions = [part for name in unions for part in get_args(_UNIONS[name])]
+    others = [_plain_type(part) for part in parts if part not in in_unions]
+    if unions or any(isinstance(part, str) for part in others):
+        return " | ".join([*unions, *map(_type_name, others)])
+    return functools.reduce(operator.or_, others)
 
 
-def _name_of_type(hint: Any) -> str:
-    return "None" if hint is NoneType else inspect.formatannotation(_plain_type(hint))
+def _type_name(plain: Any) -> str:
+    if isinstance(plain, str):
+        return plain
+    return "None" if plain is NoneType else inspect.formatannotation(plain)
 
 
 def bound(name: str, signature: inspect.Signature, args: Any, kwargs: Any) -> dict[str, Any]:

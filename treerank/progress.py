@@ -11,7 +11,7 @@ each call, and ``values(scores)``, which returns such a row and records nothing.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, cast
+from typing import Annotated, Any, cast
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from treerank.checks import check_choice, check_signature, quote
 from treerank.display.charts import Curve, Curves
 from treerank.display.results import Shown
 from treerank.display.tables import Table, counted
+from treerank.parameters import Rule
 
 #: The last value of each metric, by name, or a text.
 Note = Mapping[str, float] | str
@@ -66,19 +67,16 @@ def say(text: str) -> None:
     _TELLER.get()(text)
 
 
-def check_callbacks(callbacks: Any) -> Sequence[Listener]:
-    """Return callbacks; refuse what cannot be called.
-
-    Examples
-    --------
-    >>> check_callbacks([ignore_progress]) == [ignore_progress]
-    True
-    """
+def check_callbacks(name: str, callbacks: Any) -> None:
+    """Refuse anything but a list of functions that can be called as a listener."""
     if not isinstance(callbacks, list | tuple) or not all(map(callable, callbacks)):
-        raise TypeError(f"callbacks must be a list of functions; got {quote(callbacks)}.")
+        raise TypeError(f"{name} must be a list of functions; got {quote(callbacks)}.")
     for number, callback in enumerate(callbacks):
-        check_signature(f"callbacks[{number}]", callback, "n_done", "n_total", "note")
-    return callbacks
+        check_signature(f"{name}[{number}]", callback, "n_done", "n_total", "note")
+
+
+#: Listeners to a single fit.
+Callbacks = Annotated[Sequence[Listener], Rule(check_callbacks)]
 
 
 @contextmanager

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from treerank.display.texts import clean, shortened
 from treerank.numerics.compiling import while_compiling
+from treerank.parameters import check_arguments
 from treerank.progress import Listener, Note, listening
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ _BAR, _BESIDE = 20, 31
 _LEAST_WIDTH, _LEAST_SECONDS = 10, 0.1
 
 
+@check_arguments
 @contextmanager
 def show_progress(text: str = "fitting") -> Iterator[None]:
     """Show the progress of the fits inside the block.

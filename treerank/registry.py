@@ -11,6 +11,7 @@ from typing import Any
 from treerank.baselines import BASELINES
 from treerank.checks import check_choice
 from treerank.lazy import load_object
+from treerank.parameters import check_arguments
 from treerank.rankers.model_file import read_model
 from treerank.rankers.ranker import Ranker
 
@@ -37,6 +38,7 @@ def ranker_class(name: str) -> type[Ranker]:
     return ranker
 
 
+@check_arguments
 def load(
     path: str | Path,
     *,

@@ -368,7 +368,7 @@ def test_several_columns_of_the_query_are_left_to_fit(files):
 
 @pytest.mark.posix
 def test_a_pipe_and_words_of_other_readers_are_refused(tmp_path):
-    with pytest.raises(TypeError, match=r"read_csv has no sep; .* commas, semicolons"):
+    with pytest.raises(TypeError, match=r"read_csv has no sep\. .* commas, semicolons"):
         read_csv("a.csv", sep=";")
     os.mkfifo(tmp_path / "a.csv")
     with pytest.raises(ValueError, match=r"a.csv: must be a regular file, which can be read twice"):

@@ -282,7 +282,9 @@ def test_nothing_is_written_that_reading_would_refuse(tmp_path, name, wrong):
     ranker = TreeDirectRanker("histogram", random_state=0).fit(*DATA).set_params(**{name: wrong})
     with pytest.raises(ValueError, match=f"{name} must"):
         ranker.save(tmp_path / "model")
-    with pytest.raises(TypeError, match=r"trees must be a Forest.* Write trees=read_forest\(model\)"):
+    with pytest.raises(
+        TypeError, match=r"trees must be a Forest.* Write trees=read_forest\(model\)"
+    ):
         ForestRanker(LGBMRanker()).save(tmp_path / "model")
     assert not any(tmp_path.iterdir())
 

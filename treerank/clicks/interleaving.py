@@ -133,6 +133,7 @@ def _documents(name: str, values: ArrayLike) -> list[Any]:
     return list(values) if isinstance(values, list | tuple) else list(ids.tolist())
 
 
+@check_arguments
 def interleaving_preference(clicks: ArrayLike, other_clicks: ArrayLike) -> Preference:
     """Test which of two interleaved rankers users prefer, by the clicks on their documents.
 

@@ -55,7 +55,14 @@ from treerank.feature_parts.bags import deal_bags
 from treerank.feature_parts.base import FeaturePart
 from treerank.feature_parts.registry import reads_sparse
 from treerank.objectives.judgments import Judgments
-from treerank.parameters import Probability, Seed, Several, check_arguments, check_parameters
+from treerank.parameters import (
+    PlainSignature,
+    Probability,
+    Seed,
+    Several,
+    check_arguments,
+    check_parameters,
+)
 
 #: Bounds of the logarithm of a Gamma distribution's shape.
 _LOG_SHAPES = (-4.0, 8.0)
@@ -147,6 +154,8 @@ class ClickRelevance(BaseEstimator):
     >>> ranker.score(X, y, qid) > 0.9
     True
     """
+
+    __signature__ = PlainSignature()
 
     feature_part: str | FeaturePart | None = None
     _: KW_ONLY

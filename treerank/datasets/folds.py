@@ -22,6 +22,7 @@ from treerank.documents.columns import as_frame
 from treerank.documents.queries import QueryGroups
 from treerank.documents.ranking_data import RankingData
 from treerank.documents.reading import take_columns
+from treerank.parameters import check_arguments
 
 _PARTS = ("train", "vali", "test")
 
@@ -82,6 +83,7 @@ def _n_queries(data: RankingData) -> int:
     return QueryGroups.from_qid(qid, len(data)).n_queries
 
 
+@check_arguments
 def load_folds(folder: str | Path, **options: Any) -> Iterator[Split]:
     """Read the folds of a data set, each when the iterator reaches it.
 

@@ -11,6 +11,7 @@ from treerank.checks import quote
 from treerank.documents.ranking_data import Batches, RankingData
 from treerank.files.object_stores import as_url, shown
 from treerank.lazy import load_object
+from treerank.parameters import check_arguments
 from treerank.spelling import spelled
 
 
@@ -131,6 +132,7 @@ def read_ranking_data(path: str | Path, **options: Any) -> RankingData:
     return data
 
 
+@check_arguments
 def read_batches(path: str | Path, *, batch_size: int | None = None, **options: Any) -> Batches:
     """Return the rows of a file in batches; its suffix gives the format.
 

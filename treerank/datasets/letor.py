@@ -41,6 +41,7 @@ from treerank.documents.ranking_data import (
 from treerank.files.compression import compressed, is_regular_file, open_text, text_blocks
 from treerank.files.replaced import replaced_file
 from treerank.numerics.threads import threads_allowed
+from treerank.parameters import check_arguments
 
 #: Bytes of text that are read at a time.
 BLOCK_SIZE = 2**22
@@ -48,6 +49,7 @@ BLOCK_SIZE = 2**22
 _ROWS_AT_ONCE, _CELLS_AT_ONCE = 1024, 2**18
 
 
+@check_arguments
 def read_letor(
     path: str | Path,
     *,
@@ -184,6 +186,7 @@ def _parts(path, batch_size, n_features, comments, sparse=False, dtype=np.float6
             yield table.finished()
 
 
+@check_arguments
 def write_letor(
     path: str | Path, X: Any, y: ArrayLike, qid: ArrayLike, *, comments: ArrayLike | None = None
 ) -> None:

@@ -13,7 +13,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import date
 from functools import partial
-from inspect import signature
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -42,15 +41,17 @@ from treerank.documents.ranking_data import Batches, RankingData, checked_commen
 from treerank.files.compression import compressed
 from treerank.files.object_stores import shown
 from treerank.files.replaced import replaced_file
+from treerank.parameters import check_arguments, shows_options
 from treerank.spelling import spelled
 
 
+@check_arguments
 def read_parquet(
     path: str | Path,
     *,
     label: str | None = "label",
     query: str | None = "query",
-    features: Sequence[str] | None = None,
+    features: str | Sequence[str] | None = None,
     document: str | None = None,
     drop: Sequence[str] | str = (),
     comments: bool = False,
@@ -118,6 +119,8 @@ def read_parquet(
     return _data(files, comments, files.n_rows, files.pieces(_names_read(files)))
 
 
+@check_arguments
+@shows_options(read_parquet)
 def read_csv(path: str | Path, **options: Any) -> RankingData:
     r"""Read a CSV or TSV file, plain or gzip, with the parameters of :func:`read_parquet`.
 
@@ -130,13 +133,6 @@ def read_csv(path: str | Path, **options: Any) -> RankingData:
     >>> data.X.column_names, data.y, data.doc_ids
     (['price'], array([1., 0.]), array(['a', 'b'], dtype='<U1'))
     """
-    unknown = [name for name in options if name not in signature(read_parquet).parameters]
-    if unknown:
-        raise TypeError(
-            f"read_csv has no {unknown[0]}; it takes label, query, features, document, drop, "
-            "comments and days_since, and sees whether cells end at commas, semicolons, tabs or "
-            "bars."
-        )
     return read_parquet(path, **options)
 
 
@@ -145,7 +141,7 @@ def parquet_batches(
     *,
     label: str | None = "label",
     query: str | None = "query",
-    features: Sequence[str] | None = None,
+    features: str | Sequence[str] | None = None,
     document: str | None = None,
     drop: Sequence[str] | str = (),
     comments: bool = False,
@@ -261,6 +257,7 @@ def _data(
     return RankingData(X, y, qid, notes, ids)
 
 
+@check_arguments
 def write_parquet(
     path: str | Path,
     X: Any,

@@ -10,6 +10,7 @@ from treerank.checks import check_choice, naming, quote
 from treerank.display.results import html_of, shown_by_columns, text_of
 from treerank.display.tables import Table, counted
 from treerank.documents.ids import text_ids
+from treerank.parameters import check_arguments
 
 
 class Qrels(NamedTuple):
@@ -44,6 +45,7 @@ class Qrels(NamedTuple):
     def _repr_html_(self) -> str:
         return html_of(self._shown())
 
+    @check_arguments
     def labels_of(self, qid: ArrayLike, doc_ids: ArrayLike, *, unjudged: float = 0.0) -> np.ndarray:
         """Return the labels of pairs of query and document, such as a run's.
 

@@ -18,6 +18,7 @@ from treerank.display.tables import Table, counted
 from treerank.documents.queries import QueryGroups
 from treerank.files.compression import compressed, open_text
 from treerank.files.replaced import replaced_file
+from treerank.parameters import check_arguments
 
 
 class TrecRun(NamedTuple):
@@ -52,6 +53,7 @@ class TrecRun(NamedTuple):
         return html_of(self._shown())
 
 
+@check_arguments
 def read_trec_run(path: str | Path) -> TrecRun:
     """Return the result lists of a run file, which may be compressed.
 
@@ -76,6 +78,7 @@ def read_trec_run(path: str | Path) -> TrecRun:
     return run
 
 
+@check_arguments
 def read_trec_qrels(path: str | Path) -> Qrels:
     r"""Return the judgments of a qrels file, which may be compressed.
 
@@ -89,6 +92,7 @@ def read_trec_qrels(path: str | Path) -> Qrels:
     return Qrels(*_columns(Path(path), n_fields=4, field_numbers=(0, 2, 3)))
 
 
+@check_arguments
 def write_trec_run(
     path: str | Path,
     *,

@@ -26,6 +26,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from treerank.checks import check_count, quote
+from treerank.parameters import check_arguments
 
 #: Most numbers of a data set: 32 GB.
 MOST_CELLS = 2**32
@@ -111,6 +112,7 @@ def check_cells(**counts: Any) -> None:
         raise ValueError(f"{names} must be at most {MOST_CELLS}; got {quote(n_cells)}.")
 
 
+@check_arguments
 def make_web_search(
     n_queries: int = 1000,
     *,

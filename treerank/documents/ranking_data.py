@@ -15,7 +15,7 @@ from treerank.display.results import Shown
 from treerank.documents.columns import as_frame, taken_rows
 from treerank.documents.date_texts import checked_times
 from treerank.documents.queries import QueryGroups, check_qid, objects
-from treerank.parameters import Seed
+from treerank.parameters import Seed, check_arguments
 
 #: Numbers in a batch of rows.
 _BATCH_CELLS = 2**22
@@ -91,6 +91,7 @@ class RankingData(Shown):
         sizes = f"{len(self)} documents, {n_queries} queries, {n_features} features"
         return f"{type(self).__name__}({sizes})"
 
+    @check_arguments
     def take(self, rows: ArrayLike) -> Self:
         """Return some documents, by their row numbers or by a mask.
 
@@ -123,6 +124,7 @@ class RankingData(Shown):
         X = taken_rows(self.X, numbers)
         return replace(self, X=X, y=y, qid=qid, comments=comments, documents=documents)
 
+    @check_arguments
     def split(
         self,
         *,

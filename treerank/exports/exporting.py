@@ -216,6 +216,7 @@ def export(
     return report
 
 
+@check_arguments
 def formats_for(ranker: Any, X: Any = None) -> list[str]:
     """Return the formats to which a ranker can be exported, even before it is fitted.
 

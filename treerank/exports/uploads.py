@@ -22,6 +22,7 @@ from treerank.exports.report import negative_values
 from treerank.exports.solr import NAME
 from treerank.files.replaced import replaced_file
 from treerank.forests.forest import Forest
+from treerank.parameters import check_arguments
 from treerank.rankers.ranker import Ranker
 from treerank.spelling import spelled
 
@@ -287,6 +288,7 @@ def _splits_below_zero(forest: Forest, names: list[str]) -> dict[str, int]:
     return {name: count for name, count in zip(names, counts, strict=True) if count}
 
 
+@check_arguments
 def write_feature_set(
     ranker: Any, path: str | Path, *, format: str, version: str | None = None, name: str = NAME
 ) -> str:

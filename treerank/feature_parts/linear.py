@@ -17,7 +17,7 @@ from treerank.feature_parts.rows import as_rows
 from treerank.feature_parts.standardization import Standardization
 from treerank.files.states import array, check_state, unshared
 from treerank.objectives.base import Objective, as_objective
-from treerank.parameters import NotNegative, check_parameters
+from treerank.parameters import NotNegative, PlainSignature, check_parameters
 
 #: What ``fit`` has learned, with the rules of a model file.
 _STATE = {
@@ -65,6 +65,8 @@ class LinearModel(BaseEstimator):
     >>> LinearModel().fit(X, objective).coef_.round(1) + 0.0
     array([2.9, 0. ])
     """
+
+    __signature__ = PlainSignature()
 
     accepts_rows: ClassVar[bool] = True
     takes_categories: ClassVar[bool] = False

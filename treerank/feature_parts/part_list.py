@@ -25,7 +25,7 @@ from treerank.feature_parts.components import Components, sum_of_components
 from treerank.feature_parts.registry import make_feature_part, reads_sparse
 from treerank.files.states import StateRule, check_state, unshared
 from treerank.objectives.base import Objective
-from treerank.parameters import check_parameters
+from treerank.parameters import PlainSignature, check_parameters
 
 #: Penalty on the weights of parts with several outputs, as in a ranker.
 _HEAD_ALPHA = 10.0
@@ -41,6 +41,8 @@ class PartList(BaseEstimator):
     >>> Stages(["linear", LightGBMTrees()]).set_params(**{"1__num_leaves": 7}).parts[1]
     LightGBMTrees(num_leaves=7)
     """
+
+    __signature__ = PlainSignature()
 
     accepts_rows: ClassVar[bool] = True
     #: What ``fit`` has learned, with the rules of a model file.

@@ -20,7 +20,7 @@ from treerank.forests.recoding import recoded
 from treerank.forests.scoring import forest_leaves, forest_scores
 from treerank.numerics.threads import threads_of
 from treerank.objectives.base import Objective, as_objective
-from treerank.parameters import Count, Jobs, NotNegative, Rule, check_parameters
+from treerank.parameters import Count, Jobs, NotNegative, PlainSignature, Rule, check_parameters
 
 
 @dataclass(eq=False, repr=False)
@@ -74,6 +74,8 @@ class RefitTrees(BaseEstimator):
     >>> new(after)[0] < new(before)[0]
     True
     """
+
+    __signature__ = PlainSignature()
 
     _state: ClassVar = {"trees_": lambda name, value, sizes: check_trees(name, value)}
     accepts_rows: ClassVar[bool] = True

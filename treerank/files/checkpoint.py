@@ -10,6 +10,7 @@ from typing import Any
 
 from treerank.checks import check_count, quote
 from treerank.files.archive import is_archive, one_error, read_archive, write_archive
+from treerank.parameters import check_arguments
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,7 @@ def current_checkpoint() -> Checkpoint | None:
     return _CHECKPOINT.get()
 
 
+@check_arguments
 @contextmanager
 def checkpointing(path: str | Path | None, *, every: int = 10) -> Iterator[None]:
     """Save boosted trees every few iterations, so that a fit that was killed can resume.

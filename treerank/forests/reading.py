@@ -29,6 +29,7 @@ from treerank.forests.readers.lightgbm import read_lightgbm_model
 from treerank.forests.readers.ranklib import read_ranklib
 from treerank.forests.readers.ubjson import is_ubjson, read_ubjson
 from treerank.forests.readers.xgboost import read_xgboost_model
+from treerank.parameters import check_arguments
 
 #: Reader of each format, after the beginnings of its texts, or a key of its JSON objects.
 READERS: dict[str, tuple[tuple[str, ...], Callable[[Any], Forest]]] = {
@@ -46,6 +47,7 @@ READERS: dict[str, tuple[tuple[str, ...], Callable[[Any], Forest]]] = {
 }
 
 
+@check_arguments
 def read_forest(
     path: Any, *, n_features: int | None = None, feature_names: Sequence[str] | None = None
 ) -> Forest:

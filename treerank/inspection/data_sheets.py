@@ -14,6 +14,7 @@ from treerank.display.tables import Table
 from treerank.documents.features import check_alike, check_matrix
 from treerank.documents.labels import check_labels
 from treerank.documents.queries import Queries, QueryGroups
+from treerank.parameters import check_arguments
 
 #: Rows of each sample that drift is measured on.
 _MOST_ROWS = 50_000
@@ -75,12 +76,13 @@ class DataSheet(Shown):
         return Table("Data sheet.", ["of the data", "value"], rows)
 
 
+@check_arguments
 def data_sheet(X: Any, y: ArrayLike, qid: Queries = None) -> DataSheet:
     """Return sizes, labels and missing values of documents.
 
     Parameters
     ----------
-    X : ndarray or sparse matrix of shape (n_documents, n_features)
+    X : ndarray, sparse matrix or data frame of shape (n_documents, n_features)
         Features; NaN is a missing value.
     y : array-like of shape (n_documents,)
         Labels.
@@ -152,6 +154,7 @@ def label_shares(
     return shares
 
 
+@check_arguments
 def drift(X: Any, reference: Any) -> np.ndarray:
     """Return the drift of each feature between two sets of documents.
 

@@ -19,6 +19,7 @@ from treerank.documents.reading import take_columns
 from treerank.inspection.data_sheets import columns_of
 from treerank.metrics.base import Metric
 from treerank.metrics.registry import AnyMetric, FunctionMetric, get_metric
+from treerank.parameters import check_arguments
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -54,6 +55,7 @@ class Duplicates(Shown):
         )
 
 
+@check_arguments
 def duplicates(X: Any, qid: Queries = None, reference: Any = None) -> Duplicates:
     """Return the duplicates among documents, and those that they share with a reference.
 
@@ -90,6 +92,7 @@ def duplicates(X: Any, qid: Queries = None, reference: Any = None) -> Duplicates
     return Duplicates(within, np.flatnonzero(in_reference), int(whole_queries.sum()))
 
 
+@check_arguments
 def single_features(
     X: Any, y: ArrayLike, qid: Queries = None, *, metric: AnyMetric = "ndcg@10"
 ) -> np.ndarray:

@@ -20,6 +20,7 @@ from treerank.documents.gains import count_relevant
 from treerank.documents.ids import text_of_id
 from treerank.documents.queries import Queries, QueryGroups
 from treerank.metrics.base import Metric
+from treerank.parameters import check_arguments
 
 #: End of the stem in the name of a metric with ``n_relevant``.
 OF_ALL = "_of_all"
@@ -62,6 +63,7 @@ class AllRelevantMetric(Metric):
     def _stem(self) -> str:
         return self.stem if self.n_relevant is None else self.stem + OF_ALL
 
+    @check_arguments
     def per_query(self, y: ArrayLike, scores: ArrayLike, qid: Queries = None) -> np.ndarray:
         """Return one value per query, in the order of ``np.unique(qid)``.
 

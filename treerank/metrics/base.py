@@ -24,7 +24,7 @@ from treerank.documents.gains import count_relevant
 from treerank.documents.queries import ByRow, Queries, QueryGroups, warn_without_qid
 from treerank.metrics.ranked import NO_CUTOFF, TIES, totals_kernel
 from treerank.numerics.threads import in_parts, threads_for
-from treerank.parameters import Finite, Rule, check_parameters
+from treerank.parameters import Finite, PlainSignature, Rule, check_arguments, check_parameters
 from treerank.renamed import RenamedMembers
 
 #: Settings that a name shows in another way than in brackets.
@@ -68,6 +68,8 @@ class Metric(RenamedMembers, ABC):
     >>> NDCG(k=5, gain="linear").name
     "ndcg(gain='linear')@5"
     """
+
+    __signature__ = PlainSignature()
 
     k: Annotated[int, Rule(check_count, at_most=NO_CUTOFF)] | None = field(
         default=None, kw_only=False
@@ -154,6 +156,7 @@ class Metric(RenamedMembers, ABC):
         """Value of a query without a relevant document; NaN for ``"exclude"``."""
         return np.nan if self.no_relevant == "exclude" else float(self.no_relevant)
 
+    @check_arguments
     def per_query(self, y: ArrayLike, scores: ArrayLike, qid: Queries = None) -> np.ndarray:
         """Return one value per query, in the order of ``np.unique(qid)``.
 
@@ -172,6 +175,7 @@ class Metric(RenamedMembers, ABC):
         values[np.unique(groups.codes[judged])] = prepared.per_query(scores)
         return values
 
+    @check_arguments
     def prepared(self, y: ArrayLike, qid: Queries = None) -> "PreparedMetric":
         """Return a :class:`PreparedMetric`, which maps scores to the metric, for many calls.
 

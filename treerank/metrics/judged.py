@@ -48,6 +48,7 @@ class Judged(Metric):
         """Return k, or the number of documents of the query if it is smaller."""
         return np.minimum(np.diff(indptr), self.depth).astype(np.float64)
 
+    @check_arguments
     def per_query(self, y: ArrayLike, scores: ArrayLike, qid: Queries = None) -> np.ndarray:
         """Return one value per query, in the order of ``np.unique(qid)``."""
         return self._prepare(y, qid).per_query(scores)

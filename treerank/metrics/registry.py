@@ -42,7 +42,7 @@ from treerank.metrics.threshold_metrics import (
     Success,
     ThresholdMetric,
 )
-from treerank.parameters import Rule
+from treerank.parameters import PlainSignature, Rule, check_arguments
 from treerank.spelling import spelled
 
 
@@ -97,6 +97,7 @@ class FunctionMetric:
                 f"{quote(value)}."
             ) from error
 
+    @check_arguments
     def per_query(self, y: ArrayLike, scores: ArrayLike, qid: Queries = None) -> np.ndarray:
         """Return the value of the function on each query alone; NaN if no document is judged."""
         refuse_other_order({"y": y, "scores": scores, "qid": qid})
@@ -112,6 +113,7 @@ class FunctionMetric:
         )
         return np.array([*values], dtype=np.float64)
 
+    @check_arguments
     def prepared(self, y: ArrayLike, qid: Queries = None) -> "PreparedFunction":
         """Return a :class:`PreparedFunction`, which maps scores to the value of the function."""
         qid = qid.codes if isinstance(qid, QueryGroups) else qid
@@ -173,6 +175,7 @@ _SYNONYMS = {
 _NAME_OF = {synonym: name for name, synonyms in _SYNONYMS.items() for synonym in synonyms}
 
 
+@check_arguments
 def get_metric(metric: str | Callable[..., float]) -> Metric | FunctionMetric:
     """Return a metric by its name, or turn a function of yours into a metric.
 
@@ -367,6 +370,7 @@ def describe_metrics(
     )
 
 
+@check_arguments
 def with_convention(
     metric: str | Callable[..., float], convention: str = "treerank"
 ) -> Metric | FunctionMetric:
@@ -416,6 +420,8 @@ class RankingScorer:
     >>> scorer(LinearRegression().fit(X, y), X, y, qid=qid)
     1.0
     """
+
+    __signature__ = PlainSignature()
 
     metric: str | Callable[..., float] = "ndcg@10"
     qid: ByRow = None

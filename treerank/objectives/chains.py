@@ -10,8 +10,10 @@ from numpy.typing import ArrayLike
 from scipy.special import expit, logit
 
 from treerank.checks import check_column, quote
+from treerank.parameters import check_arguments
 
 
+@check_arguments
 def chained_probabilities(neighbors: ArrayLike) -> np.ndarray:
     r"""Return the probabilities of all pairs that follow from the probabilities of neighbors.
 

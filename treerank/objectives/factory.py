@@ -41,7 +41,7 @@ from treerank.objectives.pairs.problem import balance_of
 from treerank.objectives.pairs.rules import GivenPairs, rule_or_given
 from treerank.objectives.pairs.settings import PairSettings as PairSettings  # for feature parts
 from treerank.objectives.pairs.weights import PAIR_WEIGHTS
-from treerank.parameters import Rule, bound
+from treerank.parameters import Rule, bound, check_arguments, shows_options
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -73,17 +73,8 @@ _MARGINS, _STEP, _FLAT = (-2.3, -1.1, -0.4, 0.3, 0.7, 2.3), 1e-4, 1e-8
 DOMINATING_LABEL = 19
 
 
-def _shows_settings(function: F) -> F:
-    """Decorate a function with ``**settings`` so that its signature lists the settings."""
-    signature = inspect.signature(function)
-    *named, _ = signature.parameters.values()
-    vars(function)["__signature__"] = signature.replace(
-        parameters=[*named, *inspect.signature(PairSettings).parameters.values()]
-    )
-    return function
-
-
-@_shows_settings
+@check_arguments
+@shows_options(PairSettings)
 def make_objective(
     y: ArrayLike,
     qid: Queries = None,

@@ -21,6 +21,7 @@ from treerank.objectives.base import (
     WrappedObjective,
     as_objective,
 )
+from treerank.parameters import check_arguments
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,6 +115,7 @@ class WeightedSum(Objective):
         return sum(factor * part for factor, part in zip(self.factors, parts, strict=True))
 
 
+@check_arguments
 def weighted_sum(objectives: Sequence[Any], factors: Sequence[float] | None = None) -> WeightedSum:
     """Add objectives over the same documents, each multiplied by a factor.
 

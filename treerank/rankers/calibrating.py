@@ -18,6 +18,7 @@ class Calibrating(Scoring):
     calibration_slope_: float
     _relevance_scale: RelevanceScale | None = None
 
+    @check_arguments
     def calibrate(self, X: Any, y: Any = None, qid: ByRow = None) -> Self:
         """Fit the probabilities of pairs and of relevance to documents that were not trained on.
 

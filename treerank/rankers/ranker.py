@@ -56,9 +56,8 @@ from treerank.files.states import StateRule, array, check_state, unshared
 from treerank.objectives.pairs.rules import GivenPairs
 from treerank.parameters import Seed, check_arguments
 from treerank.progress import (
+    Callbacks,
     LearningCurves,
-    Listener,
-    check_callbacks,
     current_listener,
     listening,
     together,
@@ -156,6 +155,7 @@ class Ranker(Scored):
     propensities_: np.ndarray | None = None
     evals_result_: Any
 
+    @check_arguments
     @all_or_nothing
     def fit(
         self,
@@ -169,7 +169,7 @@ class Ranker(Scored):
         position: ByRow = None,
         eval_set: Any = None,
         eval_metric: Any = None,
-        callbacks: Sequence[Listener] = (),
+        callbacks: Callbacks = (),
     ) -> Self:
         """Fit the ranker to documents and their relevance.
 
@@ -241,7 +241,7 @@ class Ranker(Scored):
                 if any(value is not None for value in (y, qid, sample_weight, position)):
                     raise ValueError("y, qid, sample_weight and position must be None: X has them.")
                 X, y, qid, position, sample_weight = X
-        listener = together([current_listener(), *check_callbacks(callbacks)])
+        listener = together([current_listener(), *callbacks])
         seed = seed_of(self)
         if is_share(eval_set) and position is not None:
             raise ValueError(

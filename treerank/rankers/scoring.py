@@ -36,7 +36,7 @@ from treerank.documents.reading import (
 from treerank.documents.training_queries import TrainingQueries, warn_of_cut_queries
 from treerank.metrics.base import Metric, mean_value
 from treerank.metrics.registry import AnyMetric, FunctionMetric, metric_with
-from treerank.parameters import Count, check_arguments, check_parameters
+from treerank.parameters import Count, PlainSignature, check_arguments, check_parameters
 
 if TYPE_CHECKING:  # imported where they are used
     from treerank.reranking.sampling import SampledLists
@@ -52,6 +52,8 @@ class Scoring(BaseEstimator):
     which missing values are NaN. ``X`` is a CSR matrix if the user passes a sparse one and
     ``_accepts.sparse`` is true.
     """
+
+    __signature__ = PlainSignature()
 
     __metadata_request__score: ClassVar = {"qid": True}
 
@@ -128,6 +130,7 @@ class Scoring(BaseEstimator):
             warn_of_cut_queries(overlap)
         return value
 
+    @check_arguments
     def sample(self, X: Any, qid: ByRow = None, **options: Any) -> "SampledLists":
         """Draw a random ranking for each query, and return the rankings with their probabilities.
 

@@ -10,6 +10,7 @@ from treerank.documents.queries import ByRow
 from treerank.feature_parts.base import FeaturePart
 from treerank.feature_parts.histogram.streaming import StreamingTrees
 from treerank.feature_parts.registry import make_feature_part
+from treerank.parameters import check_arguments
 from treerank.rankers.tree_direct_ranker import TreeDirectRanker
 
 
@@ -41,6 +42,7 @@ class StreamingRanker(TreeDirectRanker):
 
     feature_part: str | FeaturePart = "streaming"
 
+    @check_arguments
     def partial_fit(self, X: Any, y: ArrayLike, qid: ByRow = None, **weights: Any) -> Self:
         """Learn from one more batch of whole queries.
 

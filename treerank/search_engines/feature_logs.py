@@ -11,6 +11,7 @@ import pyarrow as pa
 from treerank.checks import check_instance, check_sequence, quote, warn_user
 from treerank.datasets.qrels import NO_JUDGMENTS, Qrels, pairs_of, texts_of
 from treerank.documents.ranking_data import RankingData
+from treerank.parameters import check_arguments
 from treerank.search_engines.judgments import json_of, read_judgments
 from treerank.search_engines.search_answers import (
     LoggedDocument,
@@ -54,6 +55,7 @@ class FeatureLog(RankingData):
         }
 
 
+@check_arguments
 def read_feature_log(
     source: Any,
     judgments: Qrels | str | Path | None = None,

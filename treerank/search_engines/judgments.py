@@ -26,6 +26,7 @@ from treerank.datasets.qrels import Qrels
 from treerank.datasets.trec import finite_number, read_trec_qrels
 from treerank.documents.columns import BEHAVIOR_NAMES
 from treerank.files.compression import is_regular_file, open_text
+from treerank.parameters import check_arguments
 
 Triples = Iterator[tuple[Any, Any, Any]]
 #: Names of columns of CSV files, in lower case.
@@ -46,6 +47,7 @@ _LINE = re.compile(r"(\S+)\s+qid:(\S+)\s.*?#\s*(?:docid\s*=\s*)?(\S+?);?(?:\s|$)
 _QUERY_LINE = re.compile(r"#\s*qid:([^\s:]+):\s*(.*?)(\*[0-9.]+)?\s*")
 
 
+@check_arguments
 def read_judgments(
     path: str | Path,
     *,

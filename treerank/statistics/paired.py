@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from treerank.checks import as_numbers, refuse_where
 from treerank.display.results import Shown
+from treerank.parameters import check_arguments
 
 #: Largest value: the sum of its squares is no overflow.
 _MOST = 1e150
@@ -113,6 +114,7 @@ def paired_differences(a: ArrayLike, b: ArrayLike) -> np.ndarray:
     return differences
 
 
+@check_arguments
 def adjust_holm(p_values: ArrayLike) -> np.ndarray:
     """Adjust p-values by Holm's method, which controls the family-wise error rate.
 

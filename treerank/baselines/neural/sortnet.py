@@ -24,7 +24,7 @@ from treerank.documents.rows import Rows
 from treerank.feature_parts.standardization import STANDARDIZATION_RULES, Standardization
 from treerank.files.states import array, count, entries, numbers
 from treerank.metrics.registry import AnyMetric
-from treerank.parameters import Count, LearningRate, Rule, Seed, Size
+from treerank.parameters import Count, LearningRate, Rule, Seed, Size, check_arguments
 from treerank.rankers.calibration import fit_calibration_slope, pair_probability
 from treerank.rankers.ranker import Ranker
 from treerank.rankers.scoring import measured, warn_of_one_query
@@ -109,6 +109,7 @@ class SortNet(Ranker):
     metric: AnyMetric = "map"
     random_state: Seed = None
 
+    @check_arguments
     def score(
         self, X: Any, y: Any = None, qid: ByRow = None, *, sample_weight: ByRow = None
     ) -> float:
@@ -135,6 +136,7 @@ class SortNet(Ranker):
         """Return the comparator's probability, row by row, that a is more relevant than b."""
         return pair_probability(_log_odds(self.compare(X_a, X_b)), self.calibration_slope_)
 
+    @check_arguments
     def calibrate(self, X: Any, y: Any = None, qid: ByRow = None) -> Self:
         """Fit the probabilities of pairs and of relevance to documents that were not trained on."""
         rows, labels, queries = read_documents(

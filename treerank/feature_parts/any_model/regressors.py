@@ -24,7 +24,15 @@ from treerank.feature_parts.indicators import IndicatorColumns
 from treerank.feature_parts.registry import is_foreign_ranker, reads_sparse
 from treerank.feature_parts.rows import as_rows
 from treerank.objectives.base import Objective, as_objective
-from treerank.parameters import Auto, Count, LearningRate, Rule, Seed, check_parameters
+from treerank.parameters import (
+    Auto,
+    Count,
+    LearningRate,
+    PlainSignature,
+    Rule,
+    Seed,
+    check_parameters,
+)
 from treerank.progress import Progress, patience_of
 
 #: Least hessian of a document, over the mean: a target is -gradient / hessian.
@@ -114,6 +122,8 @@ class NewtonBoosting(BaseEstimator):
     >>> len(ranker.feature_part_.estimators_)
     5
     """
+
+    __signature__ = PlainSignature()
 
     accepts_rows: ClassVar[bool] = True
     n_outputs_: ClassVar[int] = 1

@@ -22,7 +22,7 @@ from treerank.feature_parts.indicators import IndicatorColumns
 from treerank.feature_parts.registry import LEARNS_FROM_LABELS, needs_labels, reads_sparse
 from treerank.feature_parts.rows import as_rows
 from treerank.objectives.base import Objective, as_objective
-from treerank.parameters import NotNegative, Rule, Seed, check_parameters
+from treerank.parameters import NotNegative, PlainSignature, Rule, Seed, check_parameters
 
 
 def _check_transformer(name: str, value: Any) -> None:
@@ -72,6 +72,8 @@ class TransformerPart(BaseEstimator):
     >>> ranker.transform(X).shape
     (200, 30)
     """
+
+    __signature__ = PlainSignature()
 
     accepts_rows: ClassVar[bool] = True
     fits_convex: ClassVar[bool] = True

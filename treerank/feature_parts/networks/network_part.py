@@ -35,6 +35,7 @@ from treerank.parameters import (
     Count,
     LearningRate,
     NotNegative,
+    PlainSignature,
     Rule,
     Seed,
     check_parameters,
@@ -127,6 +128,8 @@ class NetworkPart(BaseEstimator):
     >>> part.transform(X).argmin()
     np.int64(1)
     """
+
+    __signature__ = PlainSignature()
 
     accepts_rows: ClassVar[bool] = True
 

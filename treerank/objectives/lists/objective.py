@@ -25,7 +25,7 @@ from treerank.objectives.judgments import Judgments
 from treerank.objectives.pairs.losses import PAIR_LOSSES
 from treerank.objectives.pairs.objective import PairwiseObjective
 from treerank.objectives.pairs.settings import PairSettings
-from treerank.parameters import check_parameters
+from treerank.parameters import PlainSignature, check_parameters
 
 #: Losses of the queries or documents, gradients and hessians of the documents.
 QueryLosses = tuple[np.ndarray, np.ndarray, np.ndarray]
@@ -39,6 +39,8 @@ class ListwiseLoss(ABC):
     head_weight : str
         Pair weight of the convex objective to which the weights of several outputs are fitted.
     """
+
+    __signature__ = PlainSignature()
 
     head_weight: ClassVar[str] = "query"
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from treerank.checks import MAX_WEIGHT, as_numbers, by_name, quote
 from treerank.documents.queries import QueryGroups
-from treerank.parameters import Rule, Size, check_parameters
+from treerank.parameters import PlainSignature, Rule, Size, check_parameters
 
 
 @dataclass(frozen=True)
@@ -44,6 +44,8 @@ class Pairs:
     >>> get_pairs("adjacent") == Pairs(adjacent=True)
     True
     """
+
+    __signature__ = PlainSignature()
 
     adjacent: bool = False
     top: Size | None = None

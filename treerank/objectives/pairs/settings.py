@@ -14,7 +14,15 @@ from treerank.checks import quote
 from treerank.documents.gains import check_gain
 from treerank.objectives.pairs.rules import GivenPairs, PairRule, Pairs, get_pairs
 from treerank.objectives.pairs.weights import NORMALIZATIONS, PairWeight, Weight, get_pair_weight
-from treerank.parameters import Finite, NotNegative, Positive, Rule, Size, check_parameters
+from treerank.parameters import (
+    Finite,
+    NotNegative,
+    PlainSignature,
+    Positive,
+    Rule,
+    Size,
+    check_parameters,
+)
 from treerank.spelling import spelled
 
 #: Gain of a label, as in metrics, which objectives do not know.
@@ -52,6 +60,8 @@ class PairSettings:
     >>> PairSettings(weight="ndcg", gain=np.array([0, 1, 10])).gain
     (0.0, 1.0, 10.0)
     """
+
+    __signature__ = PlainSignature()
 
     weight: Weight | None = None
     pairs: PairRule | None = None

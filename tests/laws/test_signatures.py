@@ -1,0 +1,54 @@
+"""The signatures that ``help`` shows have the types that a caller writes, and no rules of them."""
+
+import importlib
+import inspect
+import pkgutil
+
+import pytest
+
+import treerank
+
+PACKAGES = [
+    "treerank",
+    *(f"treerank.{each.name}" for each in pkgutil.iter_modules(treerank.__path__) if each.ispkg),
+]
+
+
+def public_callables():
+    """Return all classes, functions and public methods of the packages, by a name to show."""
+    found = {}
+    for package in PACKAGES:
+        module = importlib.import_module(package)
+        for name in getattr(module, "__all__", ()):
+            value = getattr(module, name)
+            found |= {f"{package}.{name}": value} if callable(value) else {}
+            if inspect.isclass(value):
+                methods = inspect.getmembers(value, inspect.isfunction)
+                found |= {
+                    f"{package}.{name}.{method}": function
+                    for method, function in methods
+                    if not method.startswith("_") and function.__module__.startswith("treerank")
+                }
+    return found
+
+
+CALLABLES = public_callables()
+FUNCTIONS = [
+    name
+    for name, value in CALLABLES.items()
+    if inspect.isfunction(value) and name.rpartition(".")[0] in PACKAGES
+    if name != "treerank.cli.main"  # which takes words of a shell
+]
+
+
+@pytest.mark.parametrize("name", CALLABLES)
+def test_a_signature_has_the_types_that_a_caller_writes(name):
+    shown = str(inspect.signature(CALLABLES[name]))
+    assert not [rule for rule in ("Annotated", "_typing", "check_") if rule in shown]
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_function_says_how_to_write_a_call_with_an_unknown_word(name):
+    function = CALLABLES[name]
+    with pytest.raises(TypeError, match=rf"{function.__name__}.*Write {function.__name__}\("):
+        function(no_such_word=1)
