@@ -5,6 +5,7 @@ import inspect
 import pkgutil
 
 import pytest
+from small_rankers import DATA, NAMES, made
 
 import treerank
 
@@ -52,3 +53,15 @@ def test_a_function_says_how_to_write_a_call_with_an_unknown_word(name):
     function = CALLABLES[name]
     with pytest.raises(TypeError, match=rf"{function.__name__}.*Write {function.__name__}\("):
         function(no_such_word=1)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_ranker_answers_words_of_other_libraries(name):
+    ranker, kind = made(name), type(made(name)).__name__
+    with pytest.raises(TypeError, match=rf"{kind}\.fit has no group; write qid=np\.repeat"):
+        ranker.fit(*DATA, group=[len(DATA[1])])
+    with pytest.raises(TypeError, match="Did you mean 'sample_weight'"):
+        ranker.fit(*DATA, sample_wieght=DATA[1])
+    with pytest.raises(AttributeError, match=rf"{kind} has no predict_proba; write predict_relev"):
+        _ = ranker.predict_proba
+    assert not hasattr(ranker, "no_such_attribute")

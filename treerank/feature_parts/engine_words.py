@@ -188,7 +188,8 @@ def answers_engine_words(cls: C) -> C:
     if of_ranker:  # not in the class itself: a type checker would then take any name
         setattr(cls, "__getattr__", _missing_attribute)  # noqa: B010
     for name in ("__init__", *of_ranker):
-        setattr(cls, name, _answering(getattr(cls, name)))
+        if getattr(cls, name) is not object.__init__:
+            setattr(cls, name, _answering(getattr(cls, name)))
     return cls
 
 

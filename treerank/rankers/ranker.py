@@ -51,6 +51,7 @@ from treerank.documents.reading import (
 from treerank.documents.rows import Rows
 from treerank.documents.training_queries import TrainingQueries, warn_of_copied_queries
 from treerank.documents.training_set import TrainingSet, training_set
+from treerank.feature_parts.engine_words import answers_engine_words
 from treerank.files.checkpoint import current_checkpoint
 from treerank.files.states import StateRule, array, check_state, unshared
 from treerank.objectives.pairs.rules import GivenPairs
@@ -76,6 +77,7 @@ from treerank.rankers.scoring import scores_of
 from treerank.spelling import spelled
 
 
+@answers_engine_words
 class Ranker(Scored):
     """Base class of rankers: scores of documents, and the rankings and comparisons based on them.
 
