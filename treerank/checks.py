@@ -458,13 +458,32 @@ scores.loc[y.index].
         if index is None:
             first, index = name, other
             continue
-        may_be_permuted = not index.equals(other) and len(index) == len(other)
-        if may_be_permuted and index.is_unique and _has_all_of(other, index):
+        if _is_permuted(other, index):
             raise ValueError(
                 f"{name} must have the rows of {first} in their order; its index has them in "
                 "another one. If the rows are in order, as after reset_index of one of them, write "
                 f"{name}.to_numpy(), else {name}.loc[{first}.index]."
             )
+
+
+def has_other_order(values: Any, others: Any) -> bool:
+    """Tell whether the indexes of two columns or tables of pandas have the same rows in two orders.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> y = pd.Series([1, 0], index=["a", "b"])
+    >>> has_other_order(y, y[::-1]), has_other_order(y, [1, 0])
+    (True, False)
+    """
+    indexes = [getattr(of, "index", None) for of in (values, others)]
+    return all(hasattr(of, "is_unique") for of in indexes) and _is_permuted(*indexes)
+
+
+def _is_permuted(other: Any, index: Any) -> bool:
+    """Return whether an index of pandas has the entries of another one in another order."""
+    may_be_permuted = not index.equals(other) and len(index) == len(other)
+    return bool(may_be_permuted and index.is_unique and _has_all_of(other, index))
 
 
 def _has_all_of(other: Any, index: Any) -> bool:

@@ -4,6 +4,8 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 from sklearn.base import clone
 
@@ -276,6 +278,55 @@ def test_data_of_the_same_documents_are_taken_for_their_labels():
         compare(rankers, (X, LLM, QID), human_labels=others)
     with pytest.raises(ValueError, match=r"got RankingData\(.*\), whose queries are others"):
         compare_scores({"bm25": X[:, 0]}, LLM, QID, human_labels=others)
+
+
+OTHER = FRAME.assign(grade=LLM, query=QID, user=(QID % 7).astype(str))
+PEOPLE = OTHER.assign(grade=HUMAN)
+
+
+@pytest.mark.parametrize(
+    "people",
+    [
+        RankingData(PEOPLE, "grade", "query"),
+        RankingData(PEOPLE.rename(columns={"grade": "people", "query": "q"}), "people", "q"),
+        RankingData(pl.from_pandas(PEOPLE), "grade", "query"),
+    ],
+    ids=["same names", "other names", "polars"],
+)
+@pytest.mark.parametrize(
+    "llm",
+    [RankingData(OTHER, "grade", "query"), (pa.table(OTHER), "grade", "query"), (FRAME, LLM, QID)],
+    ids=["names", "arrow", "arrays"],
+)
+def test_data_that_name_columns_are_taken_for_the_values_of_their_labels(llm, people):
+    rankers = {name: ColumnRanker(name) for name in SCORES}
+    found = compare(rankers, llm, human_labels=people, metrics="map")
+    gap = expected("map", X[:, 0], X[:, 1])
+    assert found.prediction_powered("map", "bm25", "age") == gap
+    scored = compare_scores(SCORES, LLM, QID, human_labels=people, metrics="map")
+    assert scored.prediction_powered("map", "bm25", "age") == gap
+
+
+def test_ids_of_several_columns_are_those_of_tuples():
+    people = RankingData(PEOPLE, "grade", ("user", "query"))
+    tuples = [*zip(OTHER["user"], OTHER["query"], strict=True)]
+    found = compare_scores(SCORES, LLM, tuples, human_labels=people, metrics="map")
+    assert found.prediction_powered("map", "bm25").n_human == 35
+
+
+def test_rows_in_another_order_are_refused_where_they_can_be_seen_to_be():
+    rankers, llm = {"bm25": ColumnRanker("bm25")}, RankingData(OTHER, "grade", "query")
+    shuffled = PEOPLE.sample(frac=1, random_state=0)
+    with pytest.raises(ValueError, match="whose queries are others"):
+        compare(rankers, llm, human_labels=RankingData(shuffled, "grade", "query"))
+    within = shuffled.sort_values("query", kind="stable")
+    human = RankingData(within, "grade", "query")
+    message = r"whose index has them in another one.* human_labels.X\['grade'\].to_numpy\(\)\."
+    with pytest.raises(ValueError, match=message):
+        compare(rankers, llm, human_labels=human)
+    with pytest.raises(ValueError, match=message):
+        compare_scores(SCORES, OTHER["grade"], QID, human_labels=human)
+    compare(rankers, llm, human_labels=human.X["grade"].to_numpy())  # as the message advises
 
 
 @pytest.mark.parametrize(

@@ -102,6 +102,7 @@ def compare_scores(
     }
     warn_without_qid(qid, n_documents)
     ids = np.zeros(n_documents) if qid is None else check_ids("qid", qid, n_documents)
+    human_labels = labels_of_people(human_labels, (None, y, ids))
     by_name = metrics_by_name(metrics, convention)
     if qid is not None and ids.dtype.kind == "O" and not can_be_sorted(ids):
         refuse_lost_ids(by_name)
@@ -113,7 +114,7 @@ def compare_scores(
         groups = QueryGroups.from_qid(ids)
         by_query = clusters_by_query(take_clusters(clusters, qid), groups, ids)
         of_queries = Clusters(by_query[groups.codes])
-    human = HumanLabels.of(labels_of_people(human_labels, (None, y, qid)), labels)
+    human = HumanLabels.of(human_labels, labels)
     scoring, data = Scoring(by_name, label_weights), RankingData(None, labels, ids)
     if human is not None:
         human.check_size(ids)

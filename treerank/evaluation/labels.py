@@ -10,10 +10,19 @@ from typing import Any
 
 import numpy as np
 
-from treerank.checks import check_choice, check_column, quote, warn_user
+from treerank.checks import (
+    check_choice,
+    check_column,
+    has_other_order,
+    naming,
+    quote,
+    warn_user,
+)
 from treerank.datasets.qrels import Qrels
+from treerank.documents.ids import check_ids, id_hashes
 from treerank.documents.labels import are_judged, split_labels, weights_of_labels
 from treerank.documents.ranking_data import RankingData
+from treerank.documents.reading import take_columns
 from treerank.metrics.base import Metric
 from treerank.metrics.judged import judged_share
 from treerank.metrics.registry import FunctionMetric
@@ -135,7 +144,8 @@ def labels_of_people(human_labels: Any, data: Any) -> Any:
 
     Others are returned unchanged. Refuses data of other queries than ``data``, which are
     ``(X, y, qid)`` or RankingData, of other documents where both know their ids, and judgments that
-    are not joined with documents.
+    are not joined with documents. Names of columns are those of the frame beside them: labels and
+    queries are returned and compared by value.
     """
     is_file = isinstance(human_labels, str) and Path(human_labels).is_file()
     if isinstance(human_labels, Path | Mapping | Qrels) or is_file:
@@ -146,19 +156,30 @@ def labels_of_people(human_labels: Any, data: Any) -> Any:
         )
     if not isinstance(human_labels, RankingData):
         return human_labels
-    _, _, qid = data
-    differing = None
-    if not np.array_equal(np.asarray(human_labels.qid), np.asarray(qid)):
-        differing = "queries"
+    with naming("human_labels"):
+        _, (labels, qid) = take_columns(human_labels.X, y=human_labels.y, qid=human_labels.qid)
+        hashes = id_hashes(check_ids("qid", qid))
+    X, y, other_qid = data
+    _, (other_qid,) = take_columns(X, qid=other_qid)
+    difference = None
+    if not np.array_equal(hashes, id_hashes(check_ids("qid", other_qid))):
+        difference = "whose queries are others."
     elif isinstance(data, RankingData) and all(map(_has_documents, (human_labels, data))):
         ids, other_ids = (np.asarray(of_data.doc_ids) for of_data in (human_labels, data))
-        differing = None if np.array_equal(ids, other_ids) else "documents"
-    if differing is not None:
+        difference = None if np.array_equal(ids, other_ids) else "whose documents are others."
+    if difference is None and any(has_other_order(labels, of) for of in (X, y)):
+        named = isinstance(human_labels.y, str)
+        column = f"X[{quote(human_labels.y)}]" if named else "y"
+        difference = (
+            "whose index has them in another one. If the rows are in order, as after reset_index "
+            f"of one of them, pass its labels alone, human_labels.{column}.to_numpy()."
+        )
+    if difference is not None:
         raise ValueError(
             "human_labels must be labels of the same documents in the same order; got "
-            f"{quote(human_labels)}, whose {differing} are others."
+            f"{quote(human_labels)}, {difference}"
         )
-    return human_labels.y
+    return labels
 
 
 def _has_documents(data: RankingData) -> bool:
