@@ -14,13 +14,30 @@ def test_probabilities_are_those_of_all_orders(scale):
     logits = scale * np.array([0.3, -1.0, 0.0, 0.9, 0.35])
     with localcontext(prec=400):
         expected = propensities({"scores": logits.tolist(), "temperature": 1.0, "k": 4})
-    np.testing.assert_allclose(position_probabilities(logits, 4), expected, atol=1e-12)
+    np.testing.assert_allclose(position_probabilities(logits, 4), expected, rtol=1e-12, atol=1e-300)
 
 
-def test_each_document_stands_somewhere_and_each_place_is_taken():
-    found = position_probabilities(np.random.default_rng(0).normal(size=30) * 4, 30)
-    np.testing.assert_allclose(found.sum(axis=0), 1, atol=1e-11)
-    np.testing.assert_allclose(found.sum(axis=1), 1, atol=1e-11)
+@pytest.mark.parametrize("scale", [0.1, 1.0, 4.0, 20.0])
+@pytest.mark.parametrize("n", [30, 100])
+def test_each_document_stands_somewhere_and_each_place_is_taken(n, scale):
+    found = position_probabilities(np.random.default_rng(0).normal(size=n) * scale, n)
+    np.testing.assert_allclose(found.sum(axis=0), 1, rtol=1e-12)
+    np.testing.assert_allclose(found.sum(axis=1), 1, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("n", "k"), [(1, 1), (50, 10), (50, 50), (100, 100), (300, 10), (300, 200), (5000, 3)]
+)
+def test_documents_of_equal_scores_are_equally_likely_at_each_position(n, k):
+    lists = sample_lists(np.zeros(n), k=k, random_state=0)
+    np.testing.assert_allclose(lists.propensity, 1 / n, rtol=1e-12)
+
+
+def test_propensities_are_those_of_all_documents_and_positions():
+    scores = np.random.default_rng(0).normal(size=40)
+    lists = sample_lists(scores, k=30, random_state=0)
+    expected = position_probabilities(scores - scores.min(), 30)[lists.row, lists.position - 1]
+    np.testing.assert_allclose(lists.propensity, expected, rtol=1e-13)
 
 
 @pytest.mark.slow

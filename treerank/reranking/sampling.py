@@ -1,4 +1,4 @@
-r"""Sampling: rankings drawn from a Plackett-Luce model, with exact propensities.
+r"""Sampling: rankings drawn from a Plackett-Luce model, with the propensity of each document.
 
 The next document of a list is drawn from the remaining ones with probability proportional to
 :math:`\lambda_i = e^{s_i / T}`. Equivalently, document i arrives at an exponential time with rate
@@ -10,7 +10,11 @@ if k - 1 other documents arrive before it:
 
 The number of earlier arrivals is a sum of independent Bernoulli variables, whose distribution is a
 product of polynomials. With :math:`t = e^u`, the integrand is analytic and decays fast on both
-sides, so the trapezoidal rule with a step of 1/4 is accurate to nearly the last bit.
+sides, so the trapezoidal rule is accurate to nearly the last bit if its step h is small against the
+integrand's width of about :math:`1 / \sqrt k`. For whatever scores, the time of the k-th arrival is
+a gamma variable of shape k times an independent variable, so the relative error is at most
+:math:`2 \sum_j |\Gamma(k + 2 \pi i j / h)| / \Gamma(k)`. With :math:`2 \pi / h = 16 + 8 \sqrt k`,
+it is below 2e-14 for lists of up to 100,000 documents.
 """
 
 from typing import NamedTuple
@@ -26,8 +30,8 @@ from treerank.documents.queries import ByRow, QueryGroups
 from treerank.numerics.compiling import njit
 from treerank.parameters import Count, Positive, Seed, check_arguments
 
-#: Step of the trapezoidal rule, and its range about the log arrival time of a document.
-_STEP, _BEFORE, _AFTER = 0.25, 33.0, 4.0
+#: Range of the trapezoidal rule about the log arrival time of a document.
+_BEFORE, _AFTER = 33.0, 4.0
 #: Difference of two logits above which the order is certain in double precision.
 _CERTAIN = 800.0
 
@@ -42,8 +46,8 @@ class SampledLists(NamedTuple):
     position : ndarray of int
         Position in its list, from 1.
     propensity : ndarray of float
-        Probability that the document is drawn at this position. Log it as the column "propensity"
-        of a :class:`~treerank.clicks.log.ClickLog`, so that
+        Probability that the document is drawn at this position, to about 13 digits. Log it as the
+        column "propensity" of a :class:`~treerank.clicks.log.ClickLog`, so that
         :func:`~treerank.clicks.evaluation.evaluate_from_log` is unbiased.
 
     Examples
@@ -114,8 +118,10 @@ def sample_lists(
         logits = _logits(scores[rows], temperature)
         length = min(k, len(rows))
         drawn = np.argsort(-(logits + rng.gumbel(size=len(rows))), kind="stable")[:length]
-        propensity = position_probabilities(logits, length)[drawn, np.arange(length)]
-        lists.append((rows[drawn], np.arange(1, length + 1), propensity))
+        cells = drawn, np.arange(length)
+        is_drawn = np.zeros((len(rows), length), dtype=bool)
+        is_drawn[cells] = True
+        lists.append((rows[drawn], cells[1] + 1, _probabilities(logits, is_drawn)[cells]))
     return SampledLists(*(np.concatenate(column) for column in zip(*lists, strict=True)))
 
 
@@ -144,37 +150,48 @@ def position_probabilities(logits: np.ndarray, k: int) -> np.ndarray:
            [0.5   , 0.3333],
            [0.25  , 0.3333]])
     """
-    steps = np.arange(-_BEFORE / _STEP, _AFTER / _STEP)  # about the time of each document
-    times = _STEP * np.unique(np.round(-logits / _STEP)[:, None] + steps)
-    return np.clip(_position_probabilities(logits, times, k), np.finfo(np.float64).tiny, 1.0)
+    return _probabilities(logits, np.ones((len(logits), k), dtype=bool))
+
+
+def _probabilities(logits: np.ndarray, is_asked: np.ndarray) -> np.ndarray:
+    """Return the same where ``is_asked``, a mask of its shape; others are the smallest number."""
+    n, k = is_asked.shape
+    step = 2 * np.pi / (16 + 8 * np.sqrt(k))
+    before = _BEFORE + np.log(n)  # the first of n documents arrives n times as early
+    steps = np.arange(-before / step, _AFTER / step)  # about the time of each document
+    times = step * np.unique(np.unique(np.round(-logits / step))[:, None] + steps)
+    probabilities = step * _sums_over_times(logits, times, is_asked)
+    return np.clip(probabilities, np.finfo(np.float64).tiny, 1.0)
 
 
 @njit
-def _position_probabilities(logits, times, k):
-    """Return the same by the trapezoidal rule over log arrival times ``times``, unclipped."""
-    n = len(logits)
+def _sums_over_times(logits, times, is_asked):
+    """Return the sums of the integrands over log arrival times, 0 where they are not asked for."""
+    n, k = is_asked.shape
     total = np.zeros((n, k))
     later = np.zeros((n + 1, k))
     for u in times:
         # later[i, m]: probability that m of the documents from i on have arrived.
         later[n, 0] = 1.0
         for i in range(n - 1, -1, -1):
-            waits = np.exp(-np.exp(logits[i] + u))
+            waits, arrived = np.exp(-np.exp(logits[i] + u)), -np.expm1(-np.exp(logits[i] + u))
             for m in range(k):
                 before = later[i + 1, m - 1] if m > 0 else 0.0
-                later[i, m] = waits * later[i + 1, m] + (1 - waits) * before
+                later[i, m] = waits * later[i + 1, m] + arrived * before
         earlier = np.zeros(k)
         earlier[0] = 1.0
         for i in range(n):
             rate = logits[i] + u
-            density = _STEP * np.exp(rate - np.exp(rate))
+            density = np.exp(rate - np.exp(rate))
             for m in range(k):
+                if not is_asked[i, m]:
+                    continue
                 others_probability = 0.0
                 for before in range(m + 1):
                     others_probability += earlier[before] * later[i + 1, m - before]
                 total[i, m] += density * others_probability
-            waits = np.exp(-np.exp(rate))
+            waits, arrived = np.exp(-np.exp(rate)), -np.expm1(-np.exp(rate))
             for m in range(k - 1, -1, -1):
                 before = earlier[m - 1] if m > 0 else 0.0
-                earlier[m] = waits * earlier[m] + (1 - waits) * before
+                earlier[m] = waits * earlier[m] + arrived * before
     return total
