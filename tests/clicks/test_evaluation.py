@@ -149,7 +149,7 @@ def test_intervals_cover_the_truth(propensities):
 
 def test_a_log_of_one_session_has_no_intervals():
     log = drawn(1, 0).taking(np.array([0]))
-    with pytest.raises(ValueError, match="log must have at least 2 sessions; got 1"):
+    with pytest.raises(ValueError, match="at least 2 sessions of queries with candidates; got 1"):
         evaluate_from_log(log, np.zeros(30), propensities=THETA)
 
 
@@ -161,6 +161,34 @@ def test_the_old_ranking_needs_no_weights():
     assert found.estimates["ips"].estimate == pytest.approx(log.clicked.sum() / len(log))
     assert found.effective_sample_size == pytest.approx(len(log))
     assert found.overlap == 1.0
+
+
+@pytest.mark.parametrize("propensities", [THETA, None])
+@pytest.mark.parametrize("baseline", [None, -SCORES])
+def test_sessions_of_queries_without_candidates_do_not_count(propensities, baseline):
+    log = with_propensities(drawn(30, 0))
+    held_out = QID >= 3
+
+    def evaluated(log):
+        return evaluate_from_log(
+            log,
+            SCORES[held_out],
+            baseline=None if baseline is None else baseline[held_out],
+            candidates=Items(QID[held_out], np.flatnonzero(held_out)),
+            relevance=RELEVANCE[held_out],
+            propensities=propensities,
+            n_resamples=20,
+            random_state=0,
+        )
+
+    query, document = log.items.query[log.item], log.items.document[log.item]
+    columns = log.session, query, document, log.position, log.clicked, log.extra["propensity"]
+    *columns, propensity = (column[query >= 3] for column in columns)
+    cut = ClickLog.from_columns(*columns, extra={"propensity": propensity})
+    assert len(cut) < len(log)
+    assert evaluated(log) == evaluated(cut)
+    with pytest.raises(ValueError, match="at least 2 sessions of queries with candidates; got 1"):
+        evaluated(log.taking(np.append(np.flatnonzero(log.query < 3), log.query.argmax())))
 
 
 def test_documents_that_the_log_never_shows_are_a_warning():

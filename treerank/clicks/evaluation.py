@@ -189,14 +189,17 @@ def evaluate_from_log(
     baseline : array-like of shape (n_candidates,), default=None
         Scores of another ranker. The estimates are then differences from it.
     candidates : Items, default=None
-        The documents that the new ranker may show; ``None`` is ``log.items``.
+        The documents that the new ranker may show; ``None`` is ``log.items``. Sessions of queries
+        without candidates are left out, as if the log had only the others. So candidates may be the
+        documents of held-out queries, to which the ranker was not fitted.
     reward : {"clicks", "dcg", "reciprocal_rank"} or array-like, default="clicks"
         Reward of a relevant document by position: the propensity of the position, so that the sum
         is the number of clicks; its DCG discount; 1 / position; or an array with the reward of each
         position from the first one. Other positions have no reward. A position at which the log
         never shows a document, such as an ad slot, is skipped in the new ranking, too.
     propensities : array-like of shape (n_positions,), default=None
-        Probability that users examine each position; ``None`` estimates them from the log.
+        Probability that users examine each position; ``None`` estimates them from the sessions of
+        queries with candidates.
     relevance : array-like of shape (n_candidates,), default=None
         Probability of a click on each examined document, predicted by a model, such as
         ``relevance_`` of :class:`~treerank.clicks.relevance.ClickRelevance`. Adds "doubly_robust".
@@ -221,9 +224,12 @@ def evaluate_from_log(
     True
     """
     candidates = log.items if candidates is None else candidates.checked("candidates")
-    theta = SessionPropensities(log, propensities)
+    log = _with_candidates(log, candidates)
     if len(log) < 2:
-        raise ValueError(f"log must have at least 2 sessions; got {len(log)}.")
+        raise ValueError(
+            f"log must have at least 2 sessions of queries with candidates; got {len(log)}."
+        )
+    theta = SessionPropensities(log, propensities)
     n_groups = min(n_resamples, len(log))
     columns = {"scores": scores} | ({} if baseline is None else {"baseline": baseline})
     if relevance is not None:
@@ -368,14 +374,21 @@ def _check_policy(log: ClickLog) -> np.ndarray | None:
     return values
 
 
-def _queries(log: ClickLog, candidates: Items) -> tuple[np.ndarray, np.ndarray]:
-    """Return ``(codes of the candidates' queries, codes of the sessions' queries)``.
-
-    Equal queries have equal codes. Refuses candidates of which no query is in the log.
-    """
+def _with_candidates(log: ClickLog, candidates: Items) -> ClickLog:
+    """Return the sessions of queries with candidates; refuse a log without any."""
     if {*log.query.tolist()}.isdisjoint(candidates.query.tolist()):
         rule = "candidates must be of queries of the log; got none of them, but such as"
         raise ValueError(f"{rule} {candidates.quote(0)}.")
+    of_candidates, of_sessions = _queries(log, candidates)
+    is_kept = np.isin(of_sessions, of_candidates)
+    return log if is_kept.all() else log.taking(np.flatnonzero(is_kept))
+
+
+def _queries(log: ClickLog, candidates: Items) -> tuple[np.ndarray, np.ndarray]:
+    """Return ``(codes of the candidates' queries, codes of the sessions' queries)``.
+
+    Equal queries have equal codes.
+    """
     codes = QueryGroups.from_qid(np.concatenate([candidates.query, log.query])).codes
     return codes[: len(candidates)], codes[len(candidates) :]
 
