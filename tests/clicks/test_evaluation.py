@@ -59,14 +59,15 @@ def with_propensities(log):
 
 
 @pytest.mark.parametrize(
-    ("reward", "worth"), [("clicks", THETA), ("dcg", DISCOUNT), ([1.0, 0.5], [1.0, 0.5])]
+    ("reward", "worth"),
+    [("clicks", THETA), ("dcg", DISCOUNT), ([1, 0.5], [1, 0.5]), ([1, -1, 3, -3], [1, -1, 3, -3])],
 )
 def test_many_sessions_tell_the_truth(reward, worth):
     found = everything(drawn(4000, 0), SCORES, **QUICK, clip=1e6, reward=reward)
-    expected = truth(SCORES, worth)
+    expected, error = truth(SCORES, worth), 0.03 * truth(SCORES, np.abs(worth))
     assert set(found) == set(ESTIMATORS)
     for name, interval in found.items():
-        assert interval.estimate == pytest.approx(expected, rel=0.03), name
+        assert interval.estimate == pytest.approx(expected, abs=error), name
 
 
 @pytest.mark.parametrize("scores", [SCORES, np.zeros(30)])

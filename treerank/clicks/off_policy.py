@@ -24,7 +24,9 @@ the probabilities :math:`p_{ik}` in the log, and works for queries of a single s
 
 The **reward** of a session is :math:`\sum_k u_k \gamma_k` with the reward :math:`u_k` of a relevant
 document at position :math:`k`. The reward is linear in the relevance of each document, so its
-estimate is unbiased if the estimates of relevance are unbiased.
+estimate is unbiased if the estimates of relevance are unbiased. Importance
+weights of the self-normalized estimators are proportional to :math:`|u_k|`, since a reward may be
+negative; they are scaled so that their sum is the expected one.
 
 To add an estimator, write a function of :class:`DocumentStatistics` and list it in ``ESTIMATORS``.
 
@@ -113,10 +115,11 @@ def _normalization(statistics: DocumentStatistics, counted_sessions: np.ndarray)
     """Return the ratio of the reward-weighted sessions in the log to those that were counted; or 0.
 
     ``counted_sessions`` are the sessions of each document as the weights of an estimator count
-    them.
+    them. Of a negative reward, the size is the weight, so that rewards don't cancel out.
     """
-    counted = float((statistics.reward * counted_sessions).sum())
-    logged = float((statistics.reward * statistics.n_sessions).sum())
+    size = np.abs(statistics.reward)
+    counted = float((size * counted_sessions).sum())
+    logged = float((size * statistics.n_sessions).sum())
     return logged / counted if counted != 0 else 0.0
 
 
