@@ -179,12 +179,41 @@ def test_one_of_two_labels_may_be_that_of_people():
     assert given.prediction_powered("map", "age") == expected("map", X[:, 1])
 
 
-def test_queries_that_neither_judged_do_not_count():
-    unknown = np.where(QID < 10, np.nan, LLM)
-    comparison = compare_scores(SCORES, unknown, QID, human_labels=HUMAN, metrics="map")
-    n_known = len(np.union1d(JUDGED, np.arange(10, 80)))
-    found = comparison.prediction_powered("map", "bm25")
-    assert (found.n_human, found.n_llm) == (35, n_known)
+@pytest.mark.parametrize("cv", [None, 2])
+def test_estimates_are_over_the_queries_that_the_llm_has_graded(cv):
+    graded, n_human = QID >= 10, np.sum(JUDGED >= 10)
+    llm = np.where(graded, LLM, np.nan)
+    message = f"{35 - n_human} of 35 queries with human labels are left out, since the LLM has gr"
+    with pytest.warns(UserWarning, match=message):
+        comparison = compare_scores(SCORES, llm, QID, human_labels=HUMAN, metrics="map")
+    cut = {name: scores[graded] for name, scores in SCORES.items()}
+    human = np.where(graded, HUMAN, np.nan)
+    of_graded = compare_scores(
+        cut, LLM[graded], QID[graded], human_labels=human[graded], metrics="map"
+    )
+    rankers = {"bm25": ColumnRanker(0), "age": ColumnRanker(1)}
+    for y, given in ((llm, human), ({"llm": llm, "human": human}, "human")):
+        compared = compare(rankers, (X, y, QID), human_labels=given, metrics="map", cv=cv)
+        for of_all in (comparison, compared):
+            found = of_all.prediction_powered("map", "bm25", "age")
+            assert found == of_graded.prediction_powered("map", "bm25", "age")
+            assert (found.n_human, found.n_llm) == (n_human, 70)
+    assert f"70 queries judged by the LLM and {n_human} of them by people" in str(comparison)
+
+
+def test_queries_of_people_that_the_llm_has_not_graded_are_not_enough():
+    llm = np.where(np.isin(QID, JUDGED[:16]), np.nan, LLM)
+    message = r"human_labels .* at least 20 queries.*got 19"
+    with (
+        pytest.warns(UserWarning, match="16 of 35 queries with human labels are left out"),
+        pytest.raises(ValueError, match=message),
+    ):
+        compare_scores(SCORES, llm, QID, human_labels=HUMAN)
+    with (
+        pytest.warns(UserWarning, match="16 of 35 queries with human labels are left out"),
+        pytest.raises(ValueError, match=message),
+    ):
+        compare({"a": Never()}, (X, llm, QID), human_labels=HUMAN)
 
 
 @pytest.mark.parametrize(

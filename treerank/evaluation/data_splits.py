@@ -213,7 +213,7 @@ def _check_data(data, human_labels, clusters, cv=None):
         kinds = {type(query) for query in ids}
         has_ids = (len(kinds) == 1 or kinds <= {int, float}) and can_be_sorted(ids)
         queries = check_ids("qid", ids) if has_ids else queries
-    human = HumanLabels.of(values.get("human_labels", human_labels), y)
+    human = HumanLabels.of(values.get("human_labels", human_labels), y, queries)
     codes = None
     if clusters is not None:
         groups = QueryGroups.from_qid(queries, n_documents)

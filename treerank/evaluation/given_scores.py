@@ -114,7 +114,7 @@ def compare_scores(
         groups = QueryGroups.from_qid(ids)
         by_query = clusters_by_query(take_clusters(clusters, qid), groups, ids)
         of_queries = Clusters(by_query[groups.codes])
-    human = HumanLabels.of(human_labels, labels)
+    human = HumanLabels.of(human_labels, labels, ids)
     scoring, data = Scoring(by_name, label_weights), RankingData(None, labels, ids)
     if human is not None:
         human.check_size(ids)

@@ -4,7 +4,7 @@ Several labels are stored as a structured array, so that rows can be selected by
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from treerank.checks import (
 from treerank.datasets.qrels import Qrels
 from treerank.documents.ids import check_ids, id_hashes
 from treerank.documents.labels import are_judged, split_labels, weights_of_labels
+from treerank.documents.queries import QueryGroups
 from treerank.documents.ranking_data import RankingData
 from treerank.documents.reading import take_columns
 from treerank.metrics.base import Metric
@@ -139,6 +140,22 @@ def judged_labels_share(y: np.ndarray, scores: np.ndarray, qid: Any, depth: int)
     return judged_share(np.where(are_judged(as_passed(y)), 0.0, np.nan), scores, qid, depth)
 
 
+def of_queries_with(rows: np.ndarray, qid: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return ``(rows, queries)``: masks of the queries with any of the rows, and of their rows.
+
+    ``rows`` is a mask of rows. ``np.isin`` would compare each row with each query where ids are
+    tuples.
+
+    Examples
+    --------
+    >>> of_queries_with(np.array([False, True, False]), np.array([7, 7, 8]))
+    (array([ True,  True, False]), array([ True, False]))
+    """
+    codes = QueryGroups.from_qid(qid, len(qid)).codes
+    queries = np.bincount(codes, rows) > 0
+    return queries[codes], queries
+
+
 def labels_of_people(human_labels: Any, data: Any) -> Any:
     """Return human labels: of data of the same documents, as of the same runs, their labels.
 
@@ -194,7 +211,7 @@ class HumanLabels:
     Attributes
     ----------
     y : ndarray of shape (n_documents,)
-        People's labels; NaN where there is none.
+        People's labels; NaN where there is none, and in queries that the LLM has not graded.
     name : str or None
         Its name, if it is one of two labels of the data; the other one is the LLM's.
     """
@@ -203,10 +220,10 @@ class HumanLabels:
     name: str | None = None
 
     @classmethod
-    def of(cls, human_labels: Any, y: np.ndarray) -> "HumanLabels | None":
+    def of(cls, human_labels: Any, y: np.ndarray, qid: np.ndarray) -> "HumanLabels | None":
         """Return human labels, given beside ``y`` or as the name of one of its two labels.
 
-        None for None.
+        None for None. ``qid`` are the queries of the documents.
         """
         if human_labels is None:
             return None
@@ -218,7 +235,7 @@ class HumanLabels:
                     "human_labels judge all documents, so the LLM's labels change nothing. If "
                     "people have judged only some, mark the others by NaN, not by 0."
                 )
-            return cls(labels)
+            return cls(labels)._where_graded(y, qid)
         if not isinstance(human_labels, str):
             raise ValueError(
                 f"human_labels must name a label of y where y has several, {quote([*names])}; got "
@@ -231,7 +248,24 @@ class HumanLabels:
                 f"y must have two labels, a human one and the LLM's, if human_labels is given; got "
                 f"{quote([*names])}."
             )
-        return cls(y[human_labels], human_labels)
+        return cls(y[human_labels], human_labels)._where_graded(y, qid)
+
+    def _where_graded(self, y: np.ndarray, qid: np.ndarray) -> "HumanLabels":
+        """Return the labels of queries that the LLM has graded; warn if there are others.
+
+        Estimates are means over the LLM's queries, of which people's must be a random sample. Other
+        queries of people's are no part of these, and do not show how the LLM errs.
+        """
+        is_graded, _ = of_queries_with(are_judged(self.without(y)), qid)
+        labels = np.where(is_graded, self.y, np.nan)
+        n_human, n_kept = (len(np.unique(qid[~np.isnan(of)])) for of in (self.y, labels))
+        if n_kept < n_human:
+            warn_user(
+                f"{n_human - n_kept} of {n_human} queries with human labels are left out, since "
+                "the LLM has graded none of their documents: estimates are over the LLM's queries. "
+                "Let the LLM grade these queries, too."
+            )
+        return replace(self, y=labels)
 
     def take(self, rows: np.ndarray) -> "HumanLabels":
         """Return the labels of some documents."""

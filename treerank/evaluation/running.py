@@ -21,7 +21,6 @@ from treerank.checks import MAX_SEED, check_count, has_methods, naming, quote, w
 from treerank.datasets.folds import Split
 from treerank.documents.columns import Columns, as_frame
 from treerank.documents.labels import are_judged
-from treerank.documents.queries import QueryGroups
 from treerank.documents.ranking_data import RankingData
 from treerank.documents.reading import accepted_by
 from treerank.documents.training_queries import (
@@ -53,6 +52,7 @@ from treerank.evaluation.labels import (
     check_defined,
     check_label_weights,
     judged_labels_share,
+    of_queries_with,
     values_by_query,
 )
 from treerank.evaluation.pipelines import PipelineRanker, adapted
@@ -134,7 +134,8 @@ def compare(
         Human labels of some queries, where ``y`` are an LLM's labels of all; NaN where no person
         has judged. Values and differences are then estimates under human labels, see
         :func:`treerank.statistics.prediction_powered_mean`. People must have judged at least 20
-        test queries, drawn at random, and the LLM must not have been tuned on them. A str is the
+        test queries, drawn at random, and the LLM must not have been tuned on them. Queries that
+        the LLM has not graded are left out, with a warning if people have judged some. A str is the
         name of a column of ``X``, or of one of two labels of ``y``. You can also pass data of the
         same documents, such as the result of :func:`treerank.read_runs`; its labels are used.
         Rankers are fitted to ``y``; if it has two labels, by their own ``label_weights``.
@@ -298,7 +299,7 @@ class Scoring:
         """Return the metric values of a ranker's scores on a test set, as an :class:`Outcome`.
 
         ``ranker`` and ``split`` are names, and ``human`` human labels of the test set, by which
-        values are computed, too. Queries without any label by people or the LLM are then left out.
+        values are computed, too. Queries that the LLM has not graded are then left out.
         ``clusters`` are those of the test set. ``further`` are other fields of the outcome.
         """
         if clusters is not None:
@@ -308,10 +309,9 @@ class Scoring:
         judged = 1.0
         if human is not None:
             y = human.without(y)
-            # Queries that neither people nor the LLM have judged carry no information.
-            mask, _ = _of_queries_with(are_judged(as_passed(y)) | ~np.isnan(human.y), qid)
+            mask, _ = of_queries_with(are_judged(y), qid)  # others carry no information
             y, qid, scores, of_people = y[mask], qid[mask], scores[mask], human.y[mask]
-            some, is_judged = _of_queries_with(~np.isnan(of_people), qid)
+            some, is_judged = of_queries_with(~np.isnan(of_people), qid)
             values = values_by_query(self.metrics, of_people, scores, qid)
             # With no_relevant=0.0, a query without any label would count 0.
             values = {name: np.where(is_judged, value, np.nan) for name, value in values.items()}
@@ -327,24 +327,13 @@ class Scoring:
             judged=min(judged, self._judged(y, scores, qid)),
             watched=fitted.watched,
             by_people=by_people,
-            has_labels=_of_queries_with(are_judged(as_passed(y)), qid)[1],
+            has_labels=of_queries_with(are_judged(as_passed(y)), qid)[1],
             **further,
         )
 
     def _judged(self, y: np.ndarray, scores: np.ndarray, qid: np.ndarray) -> float:
         """Return the share of the first documents that are judged."""
         return judged_labels_share(y, scores, qid, self.judged_depth)
-
-
-def _of_queries_with(rows: np.ndarray, qid: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return ``(rows, queries)``: masks of the queries with any of the rows, and of their rows.
-
-    ``rows`` is a mask of rows. ``np.isin`` would compare each row with each query where ids are
-    tuples.
-    """
-    codes = QueryGroups.from_qid(qid, len(qid)).codes
-    queries = np.bincount(codes, rows) > 0
-    return queries[codes], queries
 
 
 @dataclass(frozen=True, eq=False)
