@@ -23,6 +23,7 @@ from treerank.datasets import Qrels, RankingData
 from treerank.evaluation.labels import _defined_queries
 from treerank.evaluation.ranker_comparison import Comparison
 from treerank.feature_parts import RefitTrees, Stages
+from treerank.metrics import Recall
 from treerank.rankers import ColumnRanker, ForestRanker
 from treerank.statistics import prediction_powered_mean
 
@@ -199,6 +200,32 @@ def test_estimates_are_over_the_queries_that_the_llm_has_graded(cv):
             assert found == of_graded.prediction_powered("map", "bm25", "age")
             assert (found.n_human, found.n_llm) == (n_human, 70)
     assert f"70 queries judged by the LLM and {n_human} of them by people" in str(comparison)
+
+
+@pytest.mark.parametrize("no_relevant", ["exclude", 0.5])
+def test_queries_that_people_have_not_judged_are_no_warning_of_metrics_of_all(no_relevant):
+    counts = dict.fromkeys(range(80), 9)
+    metric = Recall(3, n_relevant=counts, no_relevant=no_relevant)
+    comparison = compare_scores(SCORES, LLM, QID, human_labels=HUMAN, metrics=metric)
+    found = comparison.prediction_powered(metric, "bm25")
+    few = ~np.isnan(HUMAN)
+    by_people = metric.per_query(HUMAN[few], X[few, 0], QID[few])
+    assert (found.n_human, found.human_mean) == (35, pytest.approx(by_people.mean()))
+
+
+def test_a_split_may_have_no_query_of_people_s():
+    rankers, rows = {"bm25": ColumnRanker(0), "age": ColumnRanker(1)}, np.arange(640)
+    with_people = np.isin(QID, JUDGED)
+    parts = [rows[with_people], rows[~with_people]]
+    found = compare(
+        rankers,
+        (X, LLM, QID),
+        human_labels=HUMAN,
+        metrics="map",
+        cv=[(parts[1], parts[0]), (parts[0], parts[1])],
+    )
+    gap = expected("map", X[:, 0], X[:, 1])
+    assert found.prediction_powered("map", "bm25", "age") == gap
 
 
 def test_queries_of_people_that_the_llm_has_not_graded_are_not_enough():

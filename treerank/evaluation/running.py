@@ -312,9 +312,11 @@ class Scoring:
             mask, _ = of_queries_with(are_judged(y), qid)  # others carry no information
             y, qid, scores, of_people = y[mask], qid[mask], scores[mask], human.y[mask]
             some, is_judged = of_queries_with(~np.isnan(of_people), qid)
-            values = values_by_query(self.metrics, of_people, scores, qid)
-            # With no_relevant=0.0, a query without any label would count 0.
-            values = {name: np.where(is_judged, value, np.nan) for name, value in values.items()}
+            values = {name: np.full(len(is_judged), np.nan) for name in self.metrics}
+            if some.any():  # else a split has no query of people's
+                of_some = of_people[some], scores[some], qid[some]
+                for name, column in values_by_query(self.metrics, *of_some).items():
+                    values[name][is_judged] = column
             by_people = ByPeople(values, is_judged, fitted_to_both=human.name is not None)
             judged = self._judged(of_people[some], scores[some], qid[some])
         return Outcome(
