@@ -119,6 +119,19 @@ def test_lists_without_scores_count_by_their_order():
     ]
 
 
+@pytest.mark.parametrize("engine", [None, "opensearch", "elasticsearch"])
+def test_a_retriever_that_found_nothing_has_columns_as_for_a_query_that_it_lacks(tmp_path, engine):
+    (tmp_path / "empty.run").write_text("")
+    runs = {"bm25": BM25, "dense": DENSE}
+    data = read_runs(runs, engine=engine)
+    expected = pl.from_arrow(data.take(data.qid == "r").X)  # which bm25 lacks
+    assert expected["bm25"].is_nan().all()
+    for nothing in ({}, {"r": {}}, {"r": []}, {"r": np.array([])}, tmp_path / "empty.run"):
+        live = read_runs({"bm25": nothing, "dense": {"r": DENSE["r"]}}, engine=engine)
+        assert live.doc_ids.tolist() == ["z"]
+        assert pl.from_arrow(live.X).equals(expected)
+
+
 def test_distances_are_turned_around_and_forgotten_ones_are_warned_of():
     distances = {"p": dict(zip("abcdef", [0.1, 0.2, 0.3, 0.4, 0.5, 0.6], strict=True))}
     rule = (
@@ -173,7 +186,7 @@ def test_unjudged_documents_are_not_relevant_in_judged_queries_alone():
     ("arguments", "message"),
     [
         (({},), "runs must hold the lists of a retriever; got none"),
-        (({"a": {}},), r"runs\['a'\] must hold a document; got none"),
+        (({"a": {}, "b": {"p": []}},), "runs must hold a document of some query; got none"),
         (({7: BM25},), "runs must be a dict like .*; got {7: "),
         (({"rrf": BM25},), "runs must have names that no other column has, .*; got 'rrf'"),
         (

@@ -96,7 +96,8 @@ def read_runs(
     The last column, ``rrf``, is the sum of the reciprocal ranks: reciprocal rank fusion.
 
     In production, call it without judgments on the lists of the live query, of the same depth, and
-    score ``X``, so that all columns are computed in the same way.
+    score ``X``, so that all columns are computed in the same way. Pass an empty list for a
+    retriever that finds nothing, so that its columns are there.
 
     Parameters
     ----------
@@ -160,6 +161,8 @@ def read_runs(
         for name, run in lists.items():
             refuse_foreign(f"runs[{quote(name)}]", run.scores, engine)
     pairs = sorted({pair for run in lists.values() for pair in pairs_of(run.qid, run.doc_ids)})
+    if not pairs:
+        raise ValueError(f"runs must hold a document of some query; got none in {quote([*runs])}.")
     qid, documents = (np.array(column) for column in zip(*pairs, strict=True))
     scores, groups = runs_as_features(lists, qid, documents), QueryGroups.from_qid(qid)
     ranks, columns = reciprocal_ranks(scores, groups), {}
@@ -238,8 +241,6 @@ def _run_of(name: str, run: Any, is_distance: bool) -> TrecRun:
     scores = check_scores(f"scores of runs[{quote(name)}]", run.scores)
     queries = texts_of("qid", run.qid, len(scores))
     documents = texts_of("doc_ids", run.doc_ids, len(scores))
-    if not queries:
-        raise ValueError(f"runs[{quote(name)}] must hold a document; got none.")
     if np.isnan(scores).any():
         missing = quote(documents[int(np.argmax(np.isnan(scores)))])
         raise ValueError(
