@@ -54,7 +54,8 @@ def test_a_log_of_any_size_is_shown_in_a_line():
 
 
 def test_what_is_not_joined_is_a_table():
-    extra = Qrels(*(np.append(a, b) for a, b in zip(JUDGMENTS, ("boots", "z", 1.0), strict=True)))
+    more = (["boots", "boots"], ["z", "skipped"], [1.0, np.nan])
+    extra = Qrels(*(np.append(a, b) for a, b in zip(JUDGMENTS, more, strict=True)))
     with pytest.warns(UserWarning, match="1 of 5 judgments are of documents that are not in the"):
         log = read_feature_log({q: plugin(LOGGED[q]) for q in QUERIES}, extra)
     np.testing.assert_equal(log.y, [3, 0, np.nan, 1, 2])

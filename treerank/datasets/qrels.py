@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import coo_array
 
-from treerank.checks import check_choice, naming, quote
+from treerank.checks import check_choice, check_column, naming, quote
 from treerank.display.results import html_of, shown_by_columns, text_of
 from treerank.display.tables import Table, counted
-from treerank.documents.ids import text_ids
+from treerank.documents.ids import check_ids, text_ids
 from treerank.parameters import check_arguments
 
 
@@ -21,7 +21,7 @@ class Qrels(NamedTuple):
     qid, doc_ids : ndarray of str
         Query and document of each line.
     y : ndarray of shape (n_lines,)
-        Labels.
+        Labels; NaN where a judge has given none, which is as if the line were not there.
 
     Examples
     --------
@@ -45,6 +45,21 @@ class Qrels(NamedTuple):
     def _repr_html_(self) -> str:
         return html_of(self._shown())
 
+    def judged(self) -> Self:
+        """Return the lines that have a label, as arrays.
+
+        Examples
+        --------
+        >>> judges = Qrels(["q", "q"], ["a", "b"], [1, None])
+        >>> judges.judged().doc_ids
+        array(['a'], dtype='<U1')
+        """
+        qid = check_ids("qid", self.qid)
+        doc_ids = check_ids("doc_ids", self.doc_ids, len(qid))
+        labels = check_column("labels", self.y, len(qid), some_unjudged=True)
+        has_label = ~np.isnan(labels)
+        return type(self)(qid[has_label], doc_ids[has_label], labels[has_label])
+
     @check_arguments
     def labels_of(self, qid: ArrayLike, doc_ids: ArrayLike, *, unjudged: float = 0.0) -> np.ndarray:
         """Return the labels of pairs of query and document, such as a run's.
@@ -53,8 +68,8 @@ class Qrels(NamedTuple):
         documents out. Metrics are then computed on the given documents alone; trec_eval also counts
         judged documents that are not in the run. Several labels of a pair are an error.
         """
-        label_of: dict[tuple[str, str], float] = {}
-        for pair, label in zip(pairs_of(self.qid, self.doc_ids), self.y, strict=True):
+        judged, label_of = self.judged(), dict[tuple[str, str], float]()
+        for pair, label in zip(pairs_of(judged.qid, judged.doc_ids), judged.y, strict=True):
             if label_of.setdefault(pair, label) != label:
                 raise ValueError(
                     "judgments must have one label for each document of a query; got several for "
@@ -71,8 +86,9 @@ class Qrels(NamedTuple):
         those in a tie.
         """
         check_choice("how", how, ["mean", "majority"])
-        first, pair = self._pairs()
-        qid, doc_ids, labels = map(np.asarray, self)
+        judged = self.judged()
+        first, pair = judged._pairs()
+        qid, doc_ids, labels = judged
         n_pairs = len(first)
         if how == "mean":
             # Sorted, so that no bit of a sum depends on the order of the judges.
@@ -93,11 +109,12 @@ class Qrels(NamedTuple):
         It is 1 if all judges agree, 0 if they agree no more than by chance, and NaN if all labels
         are equal.
         """
-        unit = self._pairs()[1]
+        judged = self.judged()
+        unit = judged._pairs()[1]
         several = np.bincount(unit)[unit] > 1
         if not several.any():
             raise ValueError("judgments must have a document with two judges to agree; got none.")
-        column = np.unique(np.asarray(self.y)[several], return_inverse=True)[1]
+        column = np.unique(judged.y[several], return_inverse=True)[1]
         row = np.unique(unit[several], return_inverse=True)[1]
         counts = coo_array((np.ones(len(row)), (row, column))).tocsr()
         share = 1 / (counts.sum(axis=1) - 1)

@@ -149,7 +149,7 @@ def read_feature_log(
     if n_bare:
         rule = "documents of the responses have no logged features"
         warn_user(f"{n_bare} {rule}; they are skipped.")
-    return _joined(X, qid, doc_ids, NO_JUDGMENTS if judgments is None else judgments)
+    return _joined(X, qid, doc_ids, NO_JUDGMENTS if judgments is None else judgments.judged())
 
 
 def _answers(source: Any, queries: Sequence[Any] | None) -> tuple[list[Any], list[str]]:

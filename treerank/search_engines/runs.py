@@ -331,8 +331,7 @@ def _qrels_of(judgments: Any) -> Qrels:
             f"{quote(judgments)}. Of a data frame, write "
             "Qrels(frame['query'], frame['document'], frame['label'])."
         )
-    qrels: Qrels = judgments
-    return qrels
+    return judgments.judged()
 
 
 def _triples(judgments: Mapping[Any, Any]) -> Iterator[tuple[Any, Any, Any]]:

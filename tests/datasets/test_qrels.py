@@ -1,0 +1,69 @@
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from treerank import read_runs
+from treerank.datasets import Qrels
+
+NAN = np.nan
+#: Two judges; one has skipped a document, and nobody has judged the last one.
+JUDGES = {
+    "query": ["q", "q", "q", "q", "p"],
+    "document": ["b", "a", "b", "a", "c"],
+    "label": [0, 2, 1, None, None],
+}
+FRAMES = {
+    "lists": JUDGES,
+    "pandas": pd.DataFrame(JUDGES),
+    "nullable": pd.DataFrame(JUDGES).convert_dtypes(),
+    "polars": pl.DataFrame(JUDGES),
+    "arrow": pa.table(JUDGES),
+}
+
+
+@pytest.mark.parametrize("kind", FRAMES)
+def test_documents_without_a_label_are_unjudged(kind):
+    frame = FRAMES[kind]
+    judges = Qrels(frame["query"], frame["document"], frame["label"])
+    judged = judges.judged()
+    assert [*zip(*judged, strict=True)] == [("q", "b", 0), ("q", "a", 2), ("q", "b", 1)]
+    for how, label in (("mean", 0.5), ("majority", 0)):
+        merged = judges.merged(how)
+        assert [*zip(*merged, strict=True)] == [("q", "a", 2), ("q", "b", label)]
+        data = read_runs({"bm25": {"p": ["c", "d"], "q": ["a", "b", "e"]}}, merged, unjudged=0)
+        np.testing.assert_array_equal(data.y, [NAN, NAN, 2, label, 0])
+    one = Qrels(*(column[1:] for column in (frame["query"], frame["document"], frame["label"])))
+    np.testing.assert_array_equal(one.labels_of(["q", "p"], ["a", "c"], unjudged=NAN), [2, NAN])
+    np.testing.assert_array_equal(
+        read_runs({"bm25": {"p": ["c"], "q": ["a", "b"]}}, one, unjudged=0).y, [NAN, 2, 1]
+    )
+
+
+def test_skipped_documents_say_nothing_of_the_agreement():
+    queries, documents = ["q"] * 6, [*"aabbcc"]
+    skipped = Qrels(queries, documents, [1, NAN, 0, 1, 2, 2])
+    assert skipped.agreement() == Qrels(queries[2:], documents[2:], [0, 1, 2, 2]).agreement()
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ((["q"], ["a"], ["good"]), "labels must be numbers; got text. np.asarray.labels, float"),
+        ((["q"], ["a"], [None]), "labels must hold a label in some row; got NaN, no judgment"),
+        ((["q"], ["a"], [np.inf]), "labels must be finite; got inf in row 0"),
+        ((["q"], ["a"], [1, 2]), "labels must have one entry per document; got 2 for 1"),
+        ((["q"], ["a", "b"], [1]), "doc_ids must have one entry per row; got 2 for 1"),
+    ],
+)
+def test_wrong_columns_are_named(columns, message):
+    judgments = Qrels(*columns)
+    for use in (
+        judgments.merged,
+        judgments.agreement,
+        lambda: judgments.labels_of(["q"], ["a"]),
+        lambda: read_runs({"bm25": {"q": ["a"]}}, judgments),
+    ):
+        with pytest.raises((TypeError, ValueError), match=message):
+            use()
