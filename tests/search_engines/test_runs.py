@@ -173,6 +173,17 @@ def test_judged_documents_that_no_run_holds_are_kept_apart_and_told():
     np.testing.assert_array_equal(y, [1, 0, NAN])  # the third is of another query
 
 
+def test_judgments_of_several_judges_who_agree_count_once():
+    documents, labels = ["z", "lost", "z", "lost", "bad"], [0.1, 2, 0.1, 2, 0]
+    judges = Qrels(np.full(5, 1), np.array(documents), np.array(labels))
+    with pytest.warns(UserWarning, match="1 of 2 judged documents with a label above 0 are in no"):
+        data = read_runs({"dense": {1: {"z": 0.5}}}, judges)
+    assert data.y == 0.1
+    for of_data in (data, data.take([0])):
+        lost = of_data.unretrieved
+        assert [*zip(*lost, strict=True)] == [("1", "lost", 2), ("1", "bad", 0)]
+
+
 def test_unjudged_documents_are_not_relevant_in_judged_queries_alone():
     lists = {"p": {"a": 3.0, "b": 2.0}, "r": {"a": 2.0, "c": 1.0}, "s": {"d": 1.0}}
     qrels = {"p": {"a": 2}, "s": {"lost": 0}}

@@ -356,23 +356,27 @@ def _joined(
     """
     qid, documents = zip(*pairs, strict=True)
     y = qrels.labels_of(qid, documents, unjudged=np.nan)
-    judged, candidates = pairs_of(qrels.qid, qrels.doc_ids), set(pairs)
+    judged = dict(zip(pairs_of(qrels.qid, qrels.doc_ids), qrels.y, strict=True))  # judges agree
     queries = {query for query, _ in judged}
     y[np.isnan(y) & np.array([query in queries for query in qid], dtype=bool)] = unjudged
-    alone = np.array([pair not in candidates for pair in judged], dtype=bool)
-    if judged and alone.all():
-        kind, first, other = "documents", quote(judged[0]), quote(pairs[0])
-        if not {query for query, _ in judged} & {*qid}:
-            kind, first, other = "queries", quote(judged[0][0]), quote(qid[0])
+    candidates = set(pairs)
+    lost = {pair: label for pair, label in judged.items() if pair not in candidates}
+    if not lost:
+        return y, NO_JUDGMENTS
+    if len(lost) == len(judged):
+        first = next(iter(judged))
+        kind, got, other = "documents", quote(first), quote(pairs[0])
+        if queries.isdisjoint(qid):
+            kind, got, other = "queries", quote(first[0]), quote(qid[0])
         raise ValueError(
-            f"judgments must be of {kind} in the runs; got {first}, and {other} in the runs."
+            f"judgments must be of {kind} in the runs; got {got}, and {other} in the runs."
         )
-    is_relevant = np.asarray(qrels.y) > 0
-    n_lost = int(np.count_nonzero(alone & is_relevant))
+    n_lost = sum(label > 0 for label in lost.values())
     if n_lost:
-        n_relevant = np.count_nonzero(is_relevant)
+        n_relevant = sum(label > 0 for label in judged.values())
         warn_user(
             f"{n_lost} of {n_relevant} judged documents with a label above 0 are in no run: no "
             "reranking can show them, and metrics are over the candidates alone. See unretrieved."
         )
-    return y, Qrels(*(np.asarray(column)[alone] for column in qrels))
+    lost_qid, lost_documents = zip(*lost, strict=True)
+    return y, Qrels(np.array(lost_qid), np.array(lost_documents), np.array([*lost.values()]))
