@@ -3,6 +3,7 @@ import pandas as pd
 import pytest
 
 from treerank.clicks import interleaving_preference, team_draft
+from treerank.documents.queries import objects
 
 pytestmark = pytest.mark.slow
 
@@ -34,6 +35,15 @@ def test_ids_of_both_kinds_stay_what_they_are(kind):
     both = team_draft([1, 2], ["1", "2"], random_state=0).documents.tolist()
     assert sorted(both, key=repr) == ["1", "2", 1, 2]
     assert team_draft([1, 2.0], [2, 1], random_state=0).documents.dtype.kind in "if"
+
+
+@pytest.mark.parametrize("kind", [list, objects, pd.Series])
+def test_ids_of_several_columns_are_tuples(kind):
+    found = team_draft(kind([("ann", 1), ("ann", 2)]), [("ann", 2), ("ann", 1)], random_state=0)
+    assert sorted(found.documents.tolist()) == [("ann", 1), ("ann", 2)]
+    assert "('ann', 2)" in repr(found)
+    mixed = team_draft(kind([("ann", 1)]), ["ann"], random_state=0).documents.tolist()
+    assert sorted(mixed, key=str) == [("ann", 1), "ann"]
 
 
 def test_the_better_ranker_wins_and_sessions_without_clicks_are_ties():

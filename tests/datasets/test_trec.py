@@ -101,7 +101,7 @@ def test_a_list_that_holds_a_document_twice_is_refused_and_qrels_may_have_severa
         ({"tag": " "}, "tag must be words without spaces or NUL; got ' '"),
         ({"doc_ids": [b"\xe9"]}, r"doc_ids must be text in UTF-8; got b'\\xe9'"),
         ({"qid": ["\udce9"]}, r"qid must be text in UTF-8; got '\\udce9'"),
-        ({"tag": (1, 2)}, "tag: setting an array element with a sequence"),
+        ({"tag": (1, 2)}, r"tag must be words without spaces or NUL; got array\(\[1, 2\]"),
         ({"tag": ""}, "tag must be words without spaces or NUL; got ''"),
         ({"qid": ["q", "p"]}, "qid must have one entry per row"),
     ],

@@ -132,6 +132,21 @@ def test_a_retriever_that_found_nothing_has_columns_as_for_a_query_that_it_lacks
         assert pl.from_arrow(live.X).equals(expected)
 
 
+def test_ids_of_several_columns_are_tuples_whose_numbers_are_equal_as_in_python():
+    lists = {("ann", 3): {("shoes", 7): 2.0, ("boots", 8): 1.0}}
+    qid, documents = [("ann", np.int64(3))] * 2, [("shoes", 7.0), ("boots", np.int8(8))]
+    data = read_runs({"pop": lists, "new": TrecRun(qid, documents, [1.0, 3.0])}, lists)
+    assert data.qid.tolist() == ["('ann', 3)"] * 2
+    assert data.doc_ids.tolist() == ["('boots', 8)", "('shoes', 7)"]
+    assert column(data, "new").tolist() == [3, 1]
+    assert data.y.tolist() == [1, 2]
+    judges = Qrels(qid, documents, [4, 0])
+    for judged in (judges, judges.judged(), judges.merged(), judges.merged("majority")):
+        np.testing.assert_array_equal(read_runs({"pop": lists}, judged).y, [0, 4])
+    columns = runs_as_features({"new": TrecRun(qid, documents, [1.0, 3.0])}, qid, documents)
+    assert columns["new"].tolist() == [1, 3]
+
+
 def test_distances_are_turned_around_and_forgotten_ones_are_warned_of():
     distances = {"p": dict(zip("abcdef", [0.1, 0.2, 0.3, 0.4, 0.5, 0.6], strict=True))}
     rule = (

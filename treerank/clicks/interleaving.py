@@ -11,6 +11,7 @@ from treerank.checks import check_column
 from treerank.display.results import html_of, shown_by_columns, text_of
 from treerank.display.tables import Table
 from treerank.documents.ids import check_ids
+from treerank.documents.queries import objects
 from treerank.parameters import Count, Seed, check_arguments
 
 
@@ -122,8 +123,9 @@ def team_draft(
                 chosen[remaining[team].pop(0)] = team
     documents = list(chosen)
     is_mixed = len({isinstance(document, str) for document in documents}) > 1
-    # Numbers would become text in an array of both.
-    interleaved = np.array(documents, dtype=object if is_mixed else None)
+    # Numbers would become text in an array of both, and tuples rows of a table.
+    are_objects = is_mixed or tuple in set(map(type, documents))
+    interleaved = objects(documents) if are_objects else np.array(documents)
     return Interleaved(interleaved, np.array(list(chosen.values())))
 
 

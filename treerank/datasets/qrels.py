@@ -1,12 +1,12 @@
 """Qrels: what judges say of documents of queries, by one judge or by several."""
 
-from typing import Literal, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import coo_array
 
-from treerank.checks import check_choice, check_column, naming, quote
+from treerank.checks import check_choice, check_column, quote
 from treerank.display.results import html_of, shown_by_columns, text_of
 from treerank.display.tables import Table, counted
 from treerank.documents.ids import check_ids, text_ids
@@ -152,15 +152,24 @@ def pairs_of(qid: ArrayLike, doc_ids: ArrayLike) -> list[tuple[str, str]]:
 
 
 def texts_of(name: str, values: ArrayLike, n_rows: int | None = None) -> list[str]:
-    """Return ids as text, 1.0 as 1; refuse missing ones.
+    """Return ids as text, 1.0 as 1, also in tuples; refuse missing ones.
 
     Examples
     --------
-    >>> texts_of("qid", [1.0, 2.5])
-    ['1', '2.5']
+    >>> texts_of("qid", [1.0, 2.5]), texts_of("qid", [("ann", 1.0)])
+    (['1', '2.5'], ["('ann', 1)"])
     """
     ids = text_ids(name, values, n_rows)
-    if ids.dtype.kind != "f":
-        with naming(name):
-            return list(ids.astype(str).tolist())
-    return [str(int(number) if number.is_integer() else number) for number in ids.tolist()]
+    if ids.dtype.kind == "f":
+        return [str(_as_integer(number)) for number in ids.tolist()]
+    if ids.dtype.kind != "O":
+        return list(ids.astype(str).tolist())
+    return [
+        str(tuple(map(_as_integer, value)) if isinstance(value, tuple) else value) for value in ids
+    ]
+
+
+def _as_integer(value: Any) -> Any:
+    """Return a whole number as an int of Python, and anything else as it is."""
+    number = value.item() if isinstance(value, np.generic) else value
+    return int(number) if isinstance(number, float) and number.is_integer() else number
