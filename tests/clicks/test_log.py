@@ -105,6 +105,23 @@ def test_bad_input_is_named(table, message):
         ClickLog.from_table(table)
 
 
+def test_columns_have_one_order_of_rows():
+    columns = {name: pd.Series(column) for name, column in TABLE.items()}
+    seconds = pd.Series(range(6))
+    assert len(ClickLog.from_columns(**columns, extra={"seconds": seconds})) == 3
+    by_value = columns["click"].sort_values()
+    with pytest.raises(ValueError, match="click must have the rows of session in their order"):
+        ClickLog.from_columns(**columns | {"click": by_value})
+    rule = r"extra\['seconds'\] must have the rows of session in their order"
+    with pytest.raises(ValueError, match=rule):
+        ClickLog.from_columns(**columns, extra={"seconds": seconds[::-1]})
+    with pytest.raises(ValueError, match="clicked must have the rows of query in their order"):
+        ClickCounts.from_table(columns | {"shown": 1 + columns["click"], "clicked": by_value})
+    table = columns | {"user": by_value}
+    with pytest.raises(ValueError, match="user must have the rows of session in their order"):
+        ClickLog.from_table(table, session=("session", "user"))
+
+
 def test_further_columns_and_other_clicks_are_checked():
     log = ClickLog.from_table(TABLE)
     with pytest.raises(TypeError, match="table must be a Parquet or CSV file"):

@@ -67,3 +67,13 @@ def test_wrong_columns_are_named(columns, message):
     ):
         with pytest.raises((TypeError, ValueError), match=message):
             use()
+
+
+def test_columns_have_one_order_of_rows():
+    frame = pd.DataFrame({"query": ["q"] * 2, "document": [*"ab"], "label": [1, 0]})
+    judgments = Qrels(frame["query"], frame["document"], frame["label"].sort_values())
+    for use in (judgments.judged, judgments.merged, judgments.agreement):
+        with pytest.raises(ValueError, match="labels must have the rows of qid in their order"):
+            use()
+    with pytest.raises(ValueError, match="doc_ids must have the rows of qid in their order"):
+        judgments.labels_of(frame["query"], frame["document"][::-1])

@@ -3,6 +3,7 @@ from codecs import BOM_UTF8
 
 import ir_measures
 import numpy as np
+import pandas as pd
 import pytest
 
 from treerank import NDCG, get_metric
@@ -109,3 +110,9 @@ def test_a_list_that_holds_a_document_twice_is_refused_and_qrels_may_have_severa
 def test_what_lines_cannot_hold_is_refused(tmp_path, columns, message):
     with pytest.raises(ValueError, match=message):
         write_trec_run(tmp_path / "f", **{"scores": [1], "qid": ["q"], "doc_ids": ["a"]} | columns)
+
+
+def test_columns_of_a_run_have_one_order_of_rows(tmp_path):
+    frame = pd.DataFrame({"qid": ["q"] * 2, "doc_ids": [*"ab"], "scores": [1.0, 0.5]})
+    with pytest.raises(ValueError, match="must have the rows of scores in their order"):
+        write_trec_run(tmp_path / "run", **{**frame, "scores": frame["scores"].sort_values()})

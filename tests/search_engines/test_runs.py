@@ -289,6 +289,19 @@ def test_runs_are_columns(tmp_path):
             runs_as_features({"n": run}, [1], ids)
 
 
+def test_columns_of_a_run_have_one_order_of_rows():
+    frame = pd.DataFrame({"query": ["q"] * 3, "document": [*"abc"], "score": [3.0, 1.0, 2.0]})
+    scores = frame["score"].sort_values()
+    run = TrecRun(frame["query"], frame["document"], scores)
+    rule = r"runs\['a'\]\.scores must have the rows of runs\['a'\]\.qid in their order"
+    for use in (read_runs, lambda runs: runs_as_features(runs, ["q"], ["a"])):
+        with pytest.raises(ValueError, match=rule):
+            use({"a": run})
+        use({"a": run._replace(scores=scores.to_numpy())})
+    with pytest.raises(ValueError, match=r"labels must have the rows of qid in their order"):
+        read_runs({"a": run._replace(scores=frame["score"])}, Qrels(*run))
+
+
 def test_the_order_of_lists_is_that_within_each_query():
     rising = {query: dict(zip("abcd", [0.1, 0.2, 0.3, 0.4], strict=True)) for query in "pq"}
     with pytest.warns(UserWarning, match="begin with the smallest score"):

@@ -12,7 +12,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from treerank.checks import check_choice, check_column, quote, refuse_masked
+from treerank.checks import check_choice, check_column, quote, refuse_masked, refuse_other_order
 from treerank.clicks.counts import ClickCounts
 from treerank.clicks.items import Items
 from treerank.clicks.session_checks import (
@@ -158,6 +158,8 @@ class ClickLog(Shown):
         first_position: Literal[0, 1] = 1,
     ) -> Self:
         """Make a log from columns with an entry for each shown document; see :meth:`from_table`."""
+        by_row = dict(zip(COLUMNS, (session, query, document, position, click), strict=True))
+        refuse_other_order(by_row | {"extra": extra or {}})
         session = check_ids("session", session)
         query, document = check_ids("query", query), check_ids("document", document)
         check_choice("first_position", first_position, (0, 1))

@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
-from treerank.checks import quote
+from treerank.checks import quote, refuse_other_order
 from treerank.documents.columns import as_frame
 
 
@@ -27,6 +27,7 @@ def named_columns(table: Any, names: Mapping[str, str], ids: Collection[str]) ->
             rule = f"{role} must name a column of the table"
             raise ValueError(f"{rule}; got {quote(name)} and {present}.{advice}")
     columns = [frame[name] for name in names.values()]
+    refuse_other_order(dict(zip(names.values(), columns, strict=True)))
     return columns if isinstance(table, Mapping) else [column.to_numpy() for column in columns]
 
 

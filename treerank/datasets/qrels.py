@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import coo_array
 
-from treerank.checks import check_choice, check_column, quote
+from treerank.checks import check_choice, check_column, quote, refuse_other_order
 from treerank.display.results import html_of, shown_by_columns, text_of
 from treerank.display.tables import Table, counted
 from treerank.documents.ids import check_ids, text_ids
@@ -54,6 +54,7 @@ class Qrels(NamedTuple):
         >>> judges.judged().doc_ids
         array(['a'], dtype='<U1')
         """
+        refuse_other_order({"qid": self.qid, "doc_ids": self.doc_ids, "labels": self.y})
         qid = check_ids("qid", self.qid)
         doc_ids = check_ids("doc_ids", self.doc_ids, len(qid))
         labels = check_column("labels", self.y, len(qid), some_unjudged=True)

@@ -9,7 +9,14 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import ArrayLike
 
-from treerank.checks import check_choice, check_instance, check_number, quote, warn_user
+from treerank.checks import (
+    check_choice,
+    check_instance,
+    check_number,
+    quote,
+    refuse_other_order,
+    warn_user,
+)
 from treerank.datasets.qrels import NO_JUDGMENTS, Qrels, pairs_of, texts_of
 from treerank.datasets.trec import TrecRun, read_trec_run
 from treerank.documents.queries import QueryGroups, is_missing
@@ -206,6 +213,7 @@ def runs_as_features(
     pairs, columns = pairs_of(qid, doc_ids), {}
     for name, run in runs.items():
         check_instance(f"runs[{quote(name)}]", run, [TrecRun])
+        _check_order(name, run)
         scores = dict(zip(pairs_of(run.qid, run.doc_ids), run.scores, strict=True))
         if len(scores) < len(run.scores):
             _refuse_duplicate(name, run)
@@ -238,6 +246,7 @@ def _run_of(name: str, run: Any, is_distance: bool) -> TrecRun:
             f"{{query: [document, ...]}} or a TrecRun; got {quote(run)}. Of a data frame, write "
             "TrecRun(frame['query'], frame['document'], frame['score'])."
         )
+    _check_order(name, run)
     scores = check_scores(f"scores of runs[{quote(name)}]", run.scores)
     queries = texts_of("qid", run.qid, len(scores))
     documents = texts_of("doc_ids", run.doc_ids, len(scores))
@@ -270,6 +279,12 @@ def _run_of_lists(name: str, lists: Mapping[Any, Any]) -> TrecRun:
             )
     queries, documents, scores = zip(*rows, strict=True) if rows else ((), (), ())
     return TrecRun(queries, documents, np.array(scores, object))  # type: ignore[arg-type]
+
+
+def _check_order(name: str, run: TrecRun) -> None:
+    """Refuse columns of pandas that do not have the rows of the run ``name`` in one order."""
+    columns = run._asdict().items()
+    refuse_other_order({f"runs[{quote(name)}].{field}": column for field, column in columns})
 
 
 def _refuse_duplicate(name: str, run: TrecRun) -> None:
