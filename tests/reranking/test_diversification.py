@@ -1,8 +1,12 @@
 import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from treerank.documents.queries import objects
 from treerank.reranking import diversify
 
 lists = st.lists(st.integers(0, 5), min_size=1, max_size=7)
@@ -64,8 +68,36 @@ def test_neither_the_length_of_vectors_nor_the_spread_of_scores_matters():
     vectors = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
     for length in (1e-300, 1.0, 1e300):
         assert diversify([3, 2, 1], vectors=length * vectors).tolist() == [0, 2, 1]
-    with pytest.raises(TypeError, match="vectors must be numbers; got"):
-        diversify([3, 2], vectors=[[1, 2], [3]])
+
+
+LISTS = [[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]
+COLUMNS = {
+    "lists": lambda rows: rows,
+    "arrays": lambda rows: [np.array(row) for row in rows],
+    "objects": objects,
+    "pandas": pd.Series,
+    "pandas of arrow": lambda rows: pd.Series(rows, dtype=pd.ArrowDtype(pa.list_(pa.float64()))),
+    "polars": pl.Series,
+    "arrow": pa.array,
+    "chunks": lambda rows: pa.chunked_array([rows[:1], rows[1:]], pa.list_(pa.float64())),
+}
+
+
+@pytest.mark.parametrize("kind", COLUMNS)
+def test_vectors_may_be_a_column_of_lists(kind):
+    column_of = COLUMNS[kind]
+    assert diversify([3, 2, 1], vectors=column_of(LISTS)).tolist() == [0, 2, 1]
+    rule = "vectors must have equally many numbers in each row; got 2 in row 0 and 3 in row 2"
+    with pytest.raises(ValueError, match=rule):
+        diversify([3, 2, 1], vectors=column_of([*LISTS[:2], [1.0, 2.0, 3.0]]))
+    if kind != "arrays":
+        with pytest.raises(ValueError, match="got 0 in row 0 and 2 in row 1"):
+            diversify([3, 2, 1], vectors=column_of([None, *LISTS[1:]]))
+
+
+@pytest.mark.parametrize("kind", [pl.Array(pl.Float32, 2), pl.List(pl.Float32)])
+def test_vectors_may_be_a_column_of_single_precision(kind):
+    assert diversify([3, 2, 1], vectors=pl.Series(LISTS, dtype=kind)).tolist() == [0, 2, 1]
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ row is chosen.
 """
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -48,7 +49,8 @@ def diversify(
     groups : array-like of shape (n_candidates,), default=None
         Group of each candidate, such as its brand or its topic.
     vectors : array-like of shape (n_candidates, n_dimensions), default=None
-        A vector of each candidate, such as an embedding: likeness is their cosine.
+        A vector of each candidate, such as an embedding, also as a column of lists of a data frame:
+        likeness is their cosine.
     trade_off : float, default=0.5
         0 is the order of the scores, 1 looks at variety alone.
     at_most : int or dict from int to int, default=None
@@ -91,7 +93,7 @@ def diversify(
 
 def _unit_vectors(vectors: ArrayLike, n_candidates: int) -> np.ndarray:
     """Return vectors of length 1, or 0, one row per candidate."""
-    matrix = as_numbers("vectors", vectors)
+    matrix = as_numbers("vectors", _rows_of(vectors))
     if matrix.ndim != 2 or len(matrix) != n_candidates or not np.isfinite(matrix).all():
         raise ValueError(
             f"vectors must have a row of finite numbers for each of the {n_candidates} "
@@ -101,6 +103,26 @@ def _unit_vectors(vectors: ArrayLike, n_candidates: int) -> np.ndarray:
     matrix = matrix / np.where(largest > 0, largest, 1)  # avoids overflow of squares
     lengths = np.linalg.norm(matrix, axis=1, keepdims=True)
     return (matrix / np.where(lengths > 0, lengths, 1)).astype(np.float32)
+
+
+def _rows_of(vectors: ArrayLike) -> ArrayLike:
+    """Return a column of lists as a list of them, of which NumPy makes a matrix.
+
+    Refuses lists of unequal length. Other vectors are returned unchanged.
+    """
+    array = np.asarray(vectors) if hasattr(vectors, "__array__") else None
+    is_column = array is not None and array.dtype == object and array.ndim == 1
+    rows: Any = array.tolist() if array is not None and is_column else vectors
+    if not isinstance(rows, list | tuple):
+        return vectors
+    sizes = [len(row) if hasattr(row, "__len__") else 0 for row in rows]
+    row = next((row for row, size in enumerate(sizes) if size != sizes[0]), None)
+    if row is not None:
+        raise ValueError(
+            f"vectors must have equally many numbers in each row; got {sizes[0]} in row 0 and "
+            f"{sizes[row]} in row {row}."
+        )
+    return rows
 
 
 def _limits(at_most: int | Mapping[int, int] | None, k: int) -> np.ndarray:
