@@ -156,6 +156,25 @@ def test_another_normalization_is_refused_with_the_number_of_pairs(format, tmp_p
     assert report.n_changed_pairs > 0
 
 
+@pytest.mark.filterwarnings("ignore:Retrievers have lists of unequal depth")
+@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("is_of_engine", [True, False])
+def test_a_check_of_parts_of_lists_is_told_from_another_normalization(
+    format, is_of_engine, tmp_path
+):
+    runs, labels = drawn_runs()
+    labels = {q: {d: y for d, y in of.items() if int(d) % 2} for q, of in labels.items()}
+    labels = {q: of for q, of in labels.items() if of}
+    data = read_runs(runs, labels, engine=FORMATS[format] if is_of_engine else None)
+    ranker = clone(LINEAR).fit(*data.normalized())
+    rule = (
+        r"changes the order of \d+ pairs, since check has only some of the documents of its lists"
+        rf".* {FORMATS[format]} .*check=data, not check=data.judged\(\); all"
+    )
+    with pytest.raises(ValueError, match=rule):
+        export(ranker, tmp_path / "body.json", format=format, check=data.judged())
+
+
 @pytest.mark.parametrize("format", FORMATS)
 def test_what_an_engine_cannot_weigh_is_refused_by_name(format, tmp_path):
     engine, path = FORMATS[format], tmp_path / "body.json"

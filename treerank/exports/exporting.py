@@ -382,7 +382,7 @@ def _compared_hybrid(
         )
         content = conversion.content(DEFAULT_HITS)
         return ExportReport(format, 0), {"unchecked": unchecked}, content
-    _, scores, y, groups, metric, _ = documents
+    features, scores, y, groups, metric, _ = documents
     X, _, qid = (*_parts(check), None, None)[:3]
     if qid is None:
         raise ValueError(
@@ -393,11 +393,16 @@ def _compared_hybrid(
     program_scores = conversion.scores(retrieved, groups)
     report, obstacles = compare_scores(format, scores, program_scores, y, groups, metric), {}
     if report.n_changed_pairs:
-        obstacles["order"] = (
-            f"changes the order of {report.n_changed_pairs} pairs, since {engine} normalizes in "
-            f"another way than the columns of the linear model: fit it to read_runs(runs, "
-            f"judgments, engine={engine!r}).normalized()"
+        cause = (
+            f"{engine} normalizes in another way than the columns of the linear model: fit it to "
+            f"read_runs(runs, judgments, engine={engine!r}).normalized()"
         )
+        if not conversion.has_whole_lists(features, retrieved, groups):
+            cause = (
+                f"check has only some of the documents of its lists, and {engine} normalizes by "
+                "all of them: pass what read_runs returned, check=data, not check=data.judged()"
+            )
+        obstacles["order"] = f"changes the order of {report.n_changed_pairs} pairs, since {cause}"
     warn_of_retrievers(format, retrieved, groups)
     return report, obstacles, conversion.content(max(depths_of(retrieved, groups).values()))
 

@@ -24,7 +24,12 @@ from treerank.documents.columns import as_frame
 from treerank.documents.queries import QueryGroups
 from treerank.feature_parts.components import Components
 from treerank.feature_parts.linear_component import LinearComponent
-from treerank.reranking.normalization import check_scores, normalized_by_query, refuse_foreign
+from treerank.reranking.normalization import (
+    ENGINES,
+    check_scores,
+    normalized_by_query,
+    refuse_foreign,
+)
 from treerank.search_engines.runs import NORMALIZED
 
 _Words = dict[str, Any]
@@ -200,6 +205,25 @@ class HybridConversion:
         ]
         combined = self.target.combine(columns, [*self.weights.values()]).astype(np.float64)
         return combined * self.linear.coef.sum() + self.linear.offset.sum()
+
+    def has_whole_lists(
+        self, X: np.ndarray, retrieved: dict[str, np.ndarray], groups: QueryGroups
+    ) -> bool:
+        """Tell whether the features ``X`` are the scores ``retrieved``, normalized in any way.
+
+        If not, they were normalized together with scores of other documents.
+        """
+        return any(
+            np.allclose(
+                X.T,
+                [
+                    normalized_by_query(scores, groups, "min_max", engine)
+                    for scores in retrieved.values()
+                ],
+                atol=1e-6,  # of columns in single precision
+            )
+            for engine in (None, *ENGINES)
+        )
 
 
 def hybrid_conversion(format: str, components: Components, names: list[str]) -> HybridConversion:
