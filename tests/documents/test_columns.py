@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from treerank import TreeDirectRanker
-from treerank.documents.columns import Columns, TableValues
+from treerank.documents.columns import Columns, TableValues, as_frame, warn_of_names
 from treerank.documents.features import check_features
 from treerank.rankers.nested_ranker import NestedRanker
 
@@ -471,6 +471,15 @@ def test_a_column_that_is_known_too_late_by_its_name_is_warned_of(name):
     with warnings.catch_warnings(action="error"):
         earlier = frame.rename(columns={name: f"{name}_last_month"})
         TreeDirectRanker("linear", random_state=0).fit(earlier, [0, 1, 2], [7, 7, 7])
+
+
+@pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame, pa.table])
+def test_the_advice_to_leave_an_id_out_is_a_call_of_its_data_frame(kind):
+    frame = kind({"price": [1.0, 2.0, 3.0], "doc_id": [7, 8, 9]})
+    with pytest.warns(UserWarning, match="its name suggests that it is an id") as caught:
+        warn_of_names(frame)
+    call = re.search(r"as in (X\..*);", str(caught[0].message))[1]
+    assert as_frame(eval(call, {"X": frame})).columns == ["price"]
 
 
 @pytest.mark.parametrize("name", ["passage_id", "passageId", "PassageID", "chunk.id", "SKU Id"])

@@ -6,18 +6,21 @@ beyond. Numbers are those of the documentation, not of the code.
 
 import gzip
 import io
+import re
 import time
 import warnings
 from itertools import pairwise
 
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 from scipy.optimize import minimize
 
 from treerank import QueryKFold, TreeDirectRanker, compare, make_objective
 from treerank.datasets import RankingData
-from treerank.documents.columns import Columns, warn_of_names
+from treerank.documents.columns import Columns, as_frame, warn_of_names
 from treerank.documents.date_texts import first_date
 from treerank.documents.embeddings import embedding_sizes, with_entries
 from treerank.documents.eval_set import EvalSet, parts_of_eval_set
@@ -272,17 +275,15 @@ def test_names_of_queries_and_tuples_of_documents(X, qid, said):
     assert bool(said) == bool(message)
 
 
-@pytest.mark.parametrize(
-    ("names", "advice"),
-    [
-        (["a"], "Write y='a'."),
-        (["a", "b"], "For several columns write X.drop(columns=['a', 'b']) and y=X[['a', 'b']]."),
-    ],
-)
-def test_a_list_of_names_is_refused_by_what_to_write(names, advice):
-    frame = pd.DataFrame({"a": [1.0, 2, 3], "b": [0.0, 1, 0], "c": [0.0, 1, 0]})
-    message = refusal(take_columns, frame, y=names)
-    assert message.endswith(advice)
+@pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame, pa.table])
+def test_a_list_of_names_is_refused_by_what_to_write(kind):
+    frame = kind({"a": [1.0, 2, 3], "b": [0.0, 1, 0], "c": [0.0, 1, 0]})
+    assert refusal(take_columns, frame, y=["a"]).endswith("Write y='a'.")
+    message = refusal(take_columns, frame, y=["a", "b"])
+    calls = re.search(r"For several columns write (X\..*) and y=(X.*)\.$", message)
+    features, labels = (eval(call, {"X": frame}) for call in calls.groups())
+    assert as_frame(features).columns == ["c"]
+    assert [*split_labels(labels)] == ["a", "b"]
     assert refusal(take_columns, frame, y=["a", "d"]) == ""
     assert refusal(take_columns, frame[:2], y=["a", "b"]) == ""  # as many values as rows
 

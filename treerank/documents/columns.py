@@ -669,9 +669,24 @@ def warn_of_names(X: Any) -> None:
             kind = "an id" if is_id else "a label"
             warn_user(
                 f"Column {quote(column_name)} of X is a feature, though its name suggests that it "
-                f"is {kind}. Leave it out, as in X.drop(columns={quote(column_name)}); predict may "
+                f"is {kind}. Leave it out, as in {call_without(frame, column_name)}; predict may "
                 "still get it."
             )
+
+
+def call_without(frame: nw.DataFrame[Any], columns: Any) -> str:
+    """Return how the program of a data frame ``X`` leaves columns out, for a message.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> frame = as_frame(pl.DataFrame({"price": [9.5], "id": [7]}))
+    >>> call_without(frame, "id")
+    "X.drop('id')"
+    """
+    if frame.implementation.is_pyarrow():
+        return f"X.drop_columns({quote(columns)})"
+    return f"X.drop({'' if frame.implementation.is_polars() else 'columns='}{quote(columns)})"
 
 
 def _is_id(frame: Any, column: Any, dtype: Any) -> bool:

@@ -22,7 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 from treerank.checks import naming, quote, refuse_other_order
 from treerank.documents.batched import BatchedMatrix
 from treerank.documents.canonical_order import row_hashes
-from treerank.documents.columns import Columns, as_frame
+from treerank.documents.columns import Columns, as_frame, call_without
 from treerank.documents.embeddings import embedding_sizes, with_entries
 from treerank.documents.features import check_features, n_features_of
 from treerank.documents.ids import check_ids
@@ -162,7 +162,7 @@ def take_columns(X: Any, **arguments: Any) -> tuple[Any, list[Any]]:
             taken[name] = _ids_of_columns(frame, values)
             names += values
         elif isinstance(values, list | tuple) and values and len(values) < len(frame):
-            _refuse_list_of_names(frame.columns, name, [*values])
+            _refuse_list_of_names(frame, name, [*values])
     named = {name: value for name, value in arguments.items() if isinstance(value, str)}
     if not named and not taken:
         return X, list(arguments.values())
@@ -212,14 +212,15 @@ def _ids_of_columns(frame: Any, names: Sequence[str]) -> np.ndarray:
     return objects([*zip(*columns, strict=True)])
 
 
-def _refuse_list_of_names(columns: list[str], name: str, values: list[Any]) -> None:
+def _refuse_list_of_names(frame: Any, name: str, values: list[Any]) -> None:
     """Refuse a list of names of columns for ``name``, which takes one name or values."""
-    if not all(isinstance(value, str) and value in columns for value in values):
+    if not all(isinstance(value, str) and value in frame.columns for value in values):
         return
     advice = f"Write {name}={quote(values[0])}."
     if len(values) > 1:
         shown = quote(values)
-        advice = f"For several columns write X.drop(columns={shown}) and {name}=X[{shown}]."
+        chosen = f"X.select({shown})" if frame.implementation.is_pyarrow() else f"X[{shown}]"
+        advice = f"For several columns write {call_without(frame, values)} and {name}={chosen}."
     raise TypeError(
         f"{name} must be the name of one column of X, or values; got a list of names. {advice}"
     )
