@@ -10,6 +10,7 @@ import functools
 import inspect
 import operator
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import is_dataclass
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, ParamSpec, Self, TypeVar, Union, get_args, get_origin
 
@@ -27,6 +28,7 @@ from treerank.checks import (
     check_seed,
     check_sequence,
     closest,
+    quote,
     refuse_other_order,
 )
 
@@ -208,6 +210,7 @@ def check_arguments(function: Callable[P, T]) -> Callable[P, T]:
     @functools.wraps(function)
     def checked(*args: P.args, **kwargs: P.kwargs) -> T:
         arguments = bound(function.__qualname__, signature, args, kwargs)
+        _refuse_data(function.__name__, signature, arguments)
         for name, value in arguments.items():
             rule = rules.get(name)
             if rule is not None:
@@ -218,6 +221,22 @@ def check_arguments(function: Callable[P, T]) -> Callable[P, T]:
 
     vars(checked)["__signature__"] = plain_signature(function)
     return checked
+
+
+def _refuse_data(name: str, signature: inspect.Signature, arguments: Mapping[str, Any]) -> None:
+    """Refuse data that a reader returned for ``X``, and say how the function takes their parts."""
+    X = arguments.get("X")
+    if not is_dataclass(X) or not hasattr(X, "qid"):
+        return
+    parts = list[str]()
+    for parameter in signature.parameters.values():
+        is_named = parameter.kind is parameter.KEYWORD_ONLY
+        value = f"data.{parameter.name}" if parameter.name in _BY_ROW else parameter.name
+        if parameter.name in _BY_ROW or parameter.default is parameter.empty:
+            parts.append(f"{parameter.name}=..." if is_named else value)
+    written = ", ".join(part for part in parts if part not in ("self", "cls"))
+    written = written.replace("data.X, data.y, data.qid", "*data")
+    raise TypeError(f"X must be documents alone; got {quote(X)}. Write {name}({written}).")
 
 
 @functools.cache  # types are the same again and again

@@ -1,5 +1,7 @@
 import itertools
+import re
 import warnings
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -12,12 +14,13 @@ from scipy import sparse
 from sklearn.exceptions import DataConversionWarning, NotFittedError, UndefinedMetricWarning
 from sklearn.utils import check_array
 
-from treerank import MLP, NDCG, XGBoostTrees, compare, get_metric
+from treerank import MLP, NDCG, XGBoostTrees, compare, get_metric, report
 from treerank.baselines import ListNet, RankSVM
 from treerank.documents.ranking_data import Batches, RankingData
 from treerank.documents.reading import accepted_by
-from treerank.inspection import slices
+from treerank.inspection import effect, permutation_importance, slices
 from treerank.rankers.ranker import Ranker
+from treerank.rankers.refreshing import refresh
 from treerank.rankers.tree_direct_ranker import TreeDirectRanker
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -126,10 +129,32 @@ def test_a_score_without_labels_says_what_to_pass():
     data = RankingData(frame, "grade", "query")
     ranker = TreeDirectRanker("linear").fit(*data)
     message = r"y must be one label per row .* Write score\(X, y, qid\), or score\(\*data\)"
-    for documents in (X, frame, data):
+    for documents in (X, frame):
         with warnings.catch_warnings(action="error"), pytest.raises(ValueError, match=message):
             ranker.score(documents)
     assert ranker.score(frame, "grade", "query") == ranker.score(*data)
+
+
+@pytest.mark.parametrize(
+    ("use", "call"),
+    [
+        (TreeDirectRanker.predict, "predict(data.X)"),
+        (TreeDirectRanker.rank, "rank(data.X, data.qid)"),
+        (TreeDirectRanker.top_k, "top_k(data.X, data.qid)"),
+        (TreeDirectRanker.score, "score(*data)"),
+        (TreeDirectRanker.calibrate, "calibrate(*data)"),
+        (report, "report(ranker, *data)"),
+        (refresh, "refresh(ranker, *data)"),
+        (permutation_importance, "permutation_importance(ranker, *data)"),
+        (partial(effect, feature="f0"), "effect(ranker, data.X, data.qid, feature=...)"),
+    ],
+)
+def test_data_that_are_passed_whole_are_refused_by_what_to_write(use, call):
+    data = RankingData(pd.DataFrame(X).add_prefix("f"), y, qid)
+    ranker = TreeDirectRanker("linear").fit(*data)
+    rule = rf"X must be documents alone; got RankingData\(.*\). Write {re.escape(call)}\.$"
+    with pytest.raises(TypeError, match=rule):
+        use(ranker, data)
 
 
 def test_large_integers_of_a_frame_of_one_column_are_refused():
