@@ -9,6 +9,7 @@ from scipy.sparse import csr_matrix
 
 from treerank import TreeDirectRanker, make_web_search, read_csv
 from treerank.datasets import Batches, RankingData
+from treerank.documents.labels import split_labels
 from treerank.feature_parts import HistogramTrees
 
 X, Y, QID = make_web_search(40, documents_per_query=10, n_features=5, random_state=0)
@@ -131,6 +132,29 @@ def test_labels_and_queries_may_be_names_of_columns(frame_of):
     gaps = frame_of(columns | {"grade": np.where(week == 1, np.nan, Y)})
     gaps = RankingData(gaps, "grade", ("user", "week"))
     assert len(gaps.judged()) == np.sum(week != 1)
+
+
+@pytest.mark.parametrize("kind", [dict, pd.DataFrame, pl.DataFrame, pa.table, pd.Series])
+def test_several_labels_are_a_dict_or_a_data_frame(kind):
+    sold = np.where(np.arange(len(Y)) % 4 == 1, np.nan, Y > 2)
+    clicked = np.where(np.arange(len(Y)) % 4 <= 1, np.nan, Y > 1)
+    columns = {"click": clicked, "sale": sold}
+    columns = {name: pd.Series(c) for name, c in columns.items()} if kind is pd.Series else columns
+    data = RankingData(X, columns if kind is pd.Series else kind(columns), QID)
+    assert repr(data) == f"RankingData({len(Y)} documents, 40 queries, 5 features)"
+    assert len(data) == len(Y)
+    rows = np.flatnonzero(QID % 3 == 1)[::-1]
+    labels = split_labels(data.take(rows).y)
+    assert [*labels] == [*columns]
+    for name, column in labels.items():
+        np.testing.assert_array_equal(column, np.asarray(columns[name])[rows])
+    assert len(data.judged()) == len(Y) * 3 // 4  # those with either label
+    train, test = data.split(test=0.5)
+    assert len(train) + len(test) == len(Y)
+    ranker = TreeDirectRanker("linear", random_state=0).fit(*train)
+    expected = TreeDirectRanker("linear", random_state=0)
+    expected.fit(train.X, dict(split_labels(train.y)), train.qid)
+    np.testing.assert_array_equal(ranker.predict(test.X), expected.predict(test.X))
 
 
 def test_a_column_that_is_none_is_named():

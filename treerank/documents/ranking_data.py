@@ -1,7 +1,7 @@
 """Ranking data: features, relevance and queries of documents, in memory or in batches of rows."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
@@ -14,6 +14,7 @@ from treerank.checks import check_seed, is_whole, quote, refuse_where
 from treerank.display.results import Shown
 from treerank.documents.columns import as_frame, taken_rows
 from treerank.documents.date_texts import checked_times
+from treerank.documents.labels import are_judged
 from treerank.documents.queries import QueryGroups, check_qid, objects
 from treerank.parameters import Seed, check_arguments
 
@@ -30,9 +31,10 @@ class RankingData(Shown):
     ----------
     X : ndarray, scipy.sparse.csr_matrix or data frame of shape (n_documents, n_features)
         Features; column ``j`` is feature ``j + 1`` of the file. NaN is a missing value.
-    y : ndarray of shape (n_documents,) or str
+    y : ndarray of shape (n_documents,), str, dict or data frame
         Relevance, as float64; NaN for documents without a judgment. A str is the name of a column
-        of ``X``, which is then not a feature, as in ``fit``.
+        of ``X``, which is then not a feature, as in ``fit``. Several labels are a dict from names
+        to columns, or a data frame with a column of each.
     qid : ndarray of shape (n_documents,), str or tuple of str
         Query id of each document: int64 if all ids of the file are integers, else strings. Or names
         of columns of ``X``, such as ``("user", "week")``.
@@ -51,6 +53,8 @@ class RankingData(Shown):
     >>> frame = pl.DataFrame({"price": [9.5, 7.0], "bought": [1, 0], "user": ["a", "b"]})
     >>> RankingData(frame, "bought", "user")
     RankingData(2 documents, 2 queries, 1 features)
+    >>> RankingData(np.eye(2), {"click": [1, 1], "sale": [1, 0]}, [7, 7]).take([1]).y
+    {'click': array([1]), 'sale': array([0])}
     """
 
     X: Any
@@ -65,7 +69,7 @@ class RankingData(Shown):
 
     def __len__(self) -> int:
         """Return the number of documents."""
-        if not isinstance(self.y, str):
+        if not isinstance(self.y, str | Mapping):
             return len(self.y)
         return int(self.X.shape[0]) if hasattr(self.X, "shape") else len(self.X)
 
@@ -115,7 +119,7 @@ class RankingData(Shown):
         refuse_where(wrong, numbers, f"rows must be row numbers below {len(self)}")
         numbers = numbers % max(len(self), 1)  # -1 is the last row
         names_query = self._with_values()[2] is not self.qid
-        y = self.y if isinstance(self.y, str) else np.asarray(self.y)[numbers]
+        y = self.y if isinstance(self.y, str) else _taken_labels(self.y, numbers)
         qid = self.qid if names_query else _by_row(self.qid)[numbers]
         comments, documents = (
             None if values is None else np.asarray(values)[numbers]
@@ -203,15 +207,15 @@ class RankingData(Shown):
         """Return the documents whose relevance is not NaN, also within a query.
 
         A query without any of them is left out; of the others, the unjudged documents are.
+        With several labels, a document is judged if it has any of them.
 
         Examples
         --------
         >>> RankingData(np.eye(2), np.array([1.0, np.nan]), np.array([7, 7])).judged().y
         array([1.])
         """
-        y = self._with_values()[1]
-        rows = np.flatnonzero(~np.isnan(np.asarray(y, dtype=np.float64)))
-        return self if len(rows) == len(y) else self.take(rows)
+        rows = np.flatnonzero(are_judged(self._with_values()[1]))
+        return self if len(rows) == len(self) else self.take(rows)
 
     @property
     def doc_ids(self) -> np.ndarray:
@@ -229,6 +233,13 @@ class RankingData(Shown):
             raise ValueError("comments must be kept to know doc_ids; got comments=None.")
         matches = [_DOC_ID.search(comment) for comment in self.comments]
         return np.array([match.group(1) if match else "" for match in matches], dtype=object)
+
+
+def _taken_labels(y: Any, rows: np.ndarray) -> Any:
+    """Return the labels of some rows; several labels keep their names."""
+    if isinstance(y, Mapping):
+        return {name: np.asarray(column)[rows] for name, column in y.items()}
+    return np.asarray(y)[rows] if as_frame(y, "y") is None else taken_rows(y, rows)
 
 
 def _by_row(ids: Any) -> np.ndarray:
