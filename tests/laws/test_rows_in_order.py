@@ -7,7 +7,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from treerank import QueryKFold, TreeDirectRanker, compare_scores, get_metric, report
+from treerank import QueryKFold, TreeDirectRanker, compare_scores, get_metric, read_runs, report
+from treerank.clicks import ClickLog
+from treerank.datasets import Qrels, TrecRun
 from treerank.inspection import calibration_curve, costly_rank_changes, slices
 from treerank.metrics import exposure_by_group, ndcg_bounds
 from treerank.rankers import refresh
@@ -19,6 +21,7 @@ rng = np.random.default_rng(0)
 INDEX = [f"row {number}" for number in rng.permutation(N)]
 FRAME = pd.DataFrame(rng.normal(size=(N, 2)), columns=["a", "b"], index=INDEX)
 QID = pd.Series(np.arange(N) // 8, INDEX)
+DOCUMENTS = pd.Series(np.arange(N), INDEX)
 Y = ((FRAME["a"] > 0) * (1.0 + (FRAME["b"] > 0))).rename("y")
 POSITIVE, SCORES = FRAME["a"].abs(), FRAME["b"]
 LIKELY = POSITIVE / (1 + POSITIVE)
@@ -65,6 +68,11 @@ CALLS = {
     "won": lambda c: calibration_curve(LIKELY, _or(c, Y.clip(0, 1)), QID),
     "columns['c']": lambda c: slices(SCORES.rename(None), {"c": _or(c, Y)}, pd.Series(QID.index)),
     "b": lambda c: randomization_test(SCORES, _or(c, POSITIVE)),
+    "runs['r'].scores": lambda c: read_runs({"r": TrecRun(QID, DOCUMENTS, _or(c, SCORES))}),
+    "labels": lambda c: Qrels(QID, DOCUMENTS, _or(c, Y)).merged(),
+    "click": lambda c: ClickLog.from_columns(
+        QID, QID, DOCUMENTS, DOCUMENTS % 8 + 1, _or(c, Y.clip(0, 1))
+    ),
     "llm": lambda c: prediction_powered_mean(human=by_people(SCORES), llm=_or(c, SCORES + Y)),
 }
 
