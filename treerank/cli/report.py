@@ -9,6 +9,7 @@ from treerank.cli.memory import score_data
 from treerank.cli.rank import document_names
 from treerank.clicks.tables import named_columns
 from treerank.documents.columns import as_frame
+from treerank.files.compression import STANDARD_INPUT
 from treerank.files.object_stores import shown
 from treerank.reports.reporting import report as make_report
 
@@ -56,6 +57,12 @@ def report(
     shared.check_written(output, model, data, baseline, train, texts)
     if output.suffix.lower() not in ("", ".html", ".htm"):
         raise ValueError(f"{output}: the page is HTML; write a name that ends in .html.")
+    is_model = baseline is not None and baseline.exists()
+    if is_model and str(data) == STANDARD_INPUT:
+        raise ValueError(
+            f"{data}: is standard input, which can be read only once, and a model as --baseline "
+            "reads the data again. Write the rows to a file, and name that."
+        )
     reporter, ranker = Reporter(quiet), shared.read_model(model)
     columns = shared.columns_for(
         [model], data, label=label, query=query, document=document, days_since=days_since
