@@ -1,6 +1,7 @@
 """Columns: a model remembers label, queries, ids and the date of days; positions of clicks."""
 
 from datetime import date
+from unittest.mock import Mock
 
 import numpy as np
 import polars as pl
@@ -122,7 +123,7 @@ def test_clicks_at_positions_teach_what_the_library_learns_from_them(tmp_path):
     assert "Write --position NAME for another." in said
 
 
-def test_dates_are_counted_from_the_date_of_the_model(shop, tmp_path):
+def test_dates_are_counted_from_the_date_of_the_model(shop, tmp_path, monkeypatch):
     _, table = shop
     days = [f"2026-{1 + i % 12:02d}-{1 + i % 28:02d}" for i in range(len(table))]
     dated = table.with_columns(at=pl.Series(days).str.to_date())
@@ -150,6 +151,15 @@ def test_dates_are_counted_from_the_date_of_the_model(shop, tmp_path):
         assert "ndcg@10" in exported.stdout
         assert "o.json: takes dates as numbers, the days since 2026-01-01" in exported.stderr
     run("fit", path, "-m", tmp_path / "late", *NAMED, *SMALL, "--days-since", "2026-06-01")
+    dates = {"at": (dated["at"] - date(2026, 6, 1)).dt.total_days()}
+    baseline = []
+    monkeypatch.setattr(
+        "treerank.cli.report.make_report",
+        lambda *_, **options: baseline.append(options["baseline"]) or Mock(),
+    )
+    run("report", model, path, "--baseline", tmp_path / "late", "-o", tmp_path / "page.html", "-q")
+    scores = treerank.load(tmp_path / "late").predict(dated.with_columns(**dates))
+    np.testing.assert_array_equal(baseline[0], scores)  # not by the date of the other model
     said = refusal("compare", model, tmp_path / "late", path)
     assert "--days-since must be given" in said
     assert "2026-06-01" in said

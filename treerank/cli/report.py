@@ -74,8 +74,9 @@ def report(
     extra: dict[str, Any] = {}
     if baseline is not None:
         extra["baseline"], frame = str(baseline), as_frame(test.X)
-        if baseline.exists() or frame is None:
-            extra["baseline"] = score_data(reporter, baseline, data, None, **reading)[0]
+        if is_model or frame is None:
+            dates = shared.columns_for([baseline], data, days_since=days_since)
+            extra["baseline"] = score_data(reporter, baseline, data, None, **reading | dates)[0]
         elif extra["baseline"] not in frame.columns:
             raise ValueError(
                 f"--baseline must be a file or one of {frame.columns}; got {baseline}."
