@@ -569,13 +569,21 @@ def test_the_command_writes_a_page(tmp_path):
 
 def test_the_command_compares_with_a_column_of_a_table(tmp_path):
     table, model, page = (tmp_path / name for name in ("test.csv", "model", "page.html"))
-    rows = [f"{i % 2},{i // 4},{i % 3},{i % 5}" for i in range(48)]
-    table.write_text("\n".join(["label,query,bm25,price", *rows]))
-    run("fit", table, "--model", model, "--n-estimators", 2)
-    run("report", model, table, "--baseline", "bm25", "--output", page)
-    assert "ifference from the baseline: ndcg@10 " in Tags(page.read_text()).text
-    said = run("report", model, table, "--baseline", "bm52", code=1).stderr
-    assert "--baseline must be a file or one of ['bm25', 'price']; got bm52" in said
+    bm25 = [str(i % 3) if i % 7 else "" for i in range(48)]
+    rows = [f"{i % 2},{i // 4},{score},{i % 5},a{i}" for i, score in enumerate(bm25)]
+    table.write_text("\n".join(["label,query,bm25,price,sku", *rows]))
+    report_on = ["report", model, table, "--output", page, "--baseline"]
+    pages = []
+    for options in ([], ["--drop", "bm25"]):  # it need not be a feature
+        run("fit", table, "--model", model, "--n-estimators", 2, "--id", "sku", *options)
+        run(*report_on, "bm25")
+        pages.append(Tags(page.read_text()).text)
+        assert "ifference from the baseline: ndcg@10 " in pages[-1]
+    values = [float(re.search(r"baseline (\d\.\d{4})", text)[1]) for text in pages]
+    assert values[0] == values[1]
+    said = run(*report_on, "bm52", code=1).stderr
+    columns = ["label", "query", "bm25", "price", "sku"]
+    assert f"--baseline must be a file or one of {columns}; got bm52" in said
 
 
 @pytest.mark.parametrize(

@@ -3,14 +3,19 @@
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
+
 from treerank.cli import options as shared
 from treerank.cli.console import Reporter
 from treerank.cli.memory import score_data
 from treerank.cli.rank import document_names
+from treerank.checks import as_numbers
 from treerank.clicks.tables import named_columns
-from treerank.documents.columns import as_frame
+from treerank.datasets.formats import PARQUET, format_of
+from treerank.datasets.parquet_files import column_names
 from treerank.files.compression import STANDARD_INPUT
 from treerank.files.object_stores import shown
+from treerank.rankers.column_ranker import score_below
 from treerank.reports.reporting import report as make_report
 
 PAGE = Path("report.html")
@@ -73,14 +78,11 @@ def report(
     files = {"model": model, "data": data, "baseline": baseline, "training data": train}
     extra: dict[str, Any] = {}
     if baseline is not None:
-        extra["baseline"], frame = str(baseline), as_frame(test.X)
-        if is_model or frame is None:
+        if is_model or format_of(data) is not PARQUET:
             dates = shared.columns_for([baseline], data, days_since=days_since)
             extra["baseline"] = score_data(reporter, baseline, data, None, **reading | dates)[0]
-        elif extra["baseline"] not in frame.columns:
-            raise ValueError(
-                f"--baseline must be a file or one of {frame.columns}; got {baseline}."
-            )
+        else:
+            extra["baseline"] = _column_scores(data, str(baseline))
     if train is not None:
         extra["train"] = tuple(shared.read_for(ranker, reporter, train, **reading))
     if texts is not None:
@@ -101,3 +103,13 @@ def report(
         )
         page.save(output)
         step.done = f"wrote {output}"
+
+
+def _column_scores(path: Path, name: str) -> np.ndarray:
+    """Return the scores in a column of a table, a feature or not; missing ones are below all."""
+    names = column_names(path)
+    if name not in names:
+        raise ValueError(f"--baseline must be a file or one of {names}; got {name}.")
+    (column,) = named_columns(path, {"baseline": name}, ids=())
+    scores = as_numbers("baseline", column)
+    return np.where(np.isnan(scores), score_below(scores), scores)
