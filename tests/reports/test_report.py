@@ -6,8 +6,10 @@ import warnings
 from html import escape
 from html.parser import HTMLParser
 from types import SimpleNamespace
+from unittest.mock import Mock
 
 import numpy as np
+import polars as pl
 import pytest
 from command_line import letor_files, run
 from report_pages import HOSTILE, NAMES, documents, page, ranker
@@ -565,6 +567,25 @@ def test_the_command_writes_a_page(tmp_path):
     assert "977: red shoes" in html
     assert data_of(html)["examples"][0]["documents"][0][1].startswith("D")
     assert run("report", files.model, files.test, "-o", files.test, code=1).stdout == ""
+
+
+def test_texts_are_read_as_text_and_may_be_missing(tmp_path, monkeypatch):
+    files = letor_files(tmp_path)
+    shown = []
+    monkeypatch.setattr(
+        "treerank.cli.report.make_report",
+        lambda *_, **options: shown.append(options["texts"]) or Mock(),
+    )
+    long = "red shoes " * 40
+    numbers, texts = tmp_path / "numbers.csv", tmp_path / "texts.parquet"
+    numbers.write_text("id,text\n977,2020\n978,\n979,1984\n")
+    pl.DataFrame({"id": [977, 978, None], "text": [long, None, "of none"]}).write_parquet(texts)
+    for path in (numbers, texts):
+        run("report", files.model, files.test, "--texts", path, "-o", tmp_path / "page.html")
+    assert shown == [{"977": "2020", "979": "1984"}, {"977": long}]
+    numbers.write_text("id,title\n977,2020\n")
+    said = run("report", files.model, files.test, "--texts", numbers, code=1).stderr
+    assert "the column for texts of --texts must exist; got ['id', 'title']" in said
 
 
 def test_the_command_compares_with_a_column_of_a_table(tmp_path):

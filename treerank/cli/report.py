@@ -4,15 +4,16 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
+import pyarrow as pa
 
+from treerank.checks import as_numbers
 from treerank.cli import options as shared
 from treerank.cli.console import Reporter
 from treerank.cli.memory import score_data
 from treerank.cli.rank import document_names
-from treerank.checks import as_numbers
 from treerank.clicks.tables import named_columns
 from treerank.datasets.formats import PARQUET, format_of
-from treerank.datasets.parquet_files import column_names
+from treerank.datasets.parquet_files import ParquetFiles, column_names
 from treerank.files.compression import STANDARD_INPUT
 from treerank.files.object_stores import shown
 from treerank.rankers.column_ranker import score_below
@@ -86,9 +87,7 @@ def report(
     if train is not None:
         extra["train"] = tuple(shared.read_for(ranker, reporter, train, **reading))
     if texts is not None:
-        columns = {"ids of --texts": "id", "texts of --texts": "text"}
-        ids, values = named_columns(texts, columns, columns.values())
-        extra["texts"] = dict(zip(map(str, ids), map(str, values), strict=True))
+        extra["texts"] = _texts_by_id(texts)
     with reporter.step("writing the report") as step:
         page = make_report(
             ranker,
@@ -113,3 +112,13 @@ def _column_scores(path: Path, name: str) -> np.ndarray:
     (column,) = named_columns(path, {"baseline": name}, ids=())
     scores = as_numbers("baseline", column)
     return np.where(np.isnan(scores), score_below(scores), scores)
+
+
+def _texts_by_id(path: Path) -> dict[str, str]:
+    """Return the texts of a table by id; rows without an id or a text are left out."""
+    names = ["id", "text"]
+    arguments = {"id": "ids of --texts", "text": "texts of --texts"}
+    files = ParquetFiles.open(path, None, None, names, arguments=arguments, ids=names)
+    ids, texts = (column.cast(pa.string()).to_pylist() for column in files.columns(names))
+    pairs = zip(ids, texts, strict=True)
+    return {id: text for id, text in pairs if id is not None and text is not None}
