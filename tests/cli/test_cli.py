@@ -285,6 +285,15 @@ def test_dates_as_queries_are_text_in_json(files, loaded, tmp_path):
     assert json.loads(printed)["per_query"][0]["qid"] == "1970-01-01"
 
 
+def test_a_query_may_be_named_as_the_mean_is(files, tmp_path):
+    X = np.random.default_rng(0).normal(size=(6, 8))
+    write_letor(tmp_path / "t", X, [1, 0, 0, 0, 1, 0], ["all"] * 3 + ["b"] * 3)
+    lines = run("evaluate", files.model, tmp_path / "t", "--per-query", "--metric", "map").stdout
+    names, values = zip(*(line.split("\t") for line in lines.splitlines()[1:]), strict=True)
+    assert names == ("all", "b", "all")
+    assert float(values[2]) == pytest.approx((float(values[0]) + float(values[1])) / 2, abs=1e-6)
+
+
 def test_labels_without_relevance_end_in_a_warning_and_nan(files, tmp_path):
     write_letor(tmp_path / "t", np.zeros((3, 8)), np.zeros(3), [1, 1, 2])
     result = run("evaluate", files.model, tmp_path / "t", "--metric", "map", "--json")

@@ -66,18 +66,18 @@ def evaluate(
     with reporter.step("measuring"):
         columns = {m.name: m.per_query(y, scores, qid).tolist() for m in chosen}
         means = {m.name: m(y, scores, qid) for m in chosen}
-    rows = dict(zip(queries, zip(*columns.values(), strict=True), strict=True)) if per_query else {}
+    rows = [*zip(queries, *columns.values(), strict=True)] if per_query else []
     if as_json:
         about: dict[str, Any] = {"model": str(model), "data": shown(data)}
         about |= {"documents": len(y), "queries": len(queries)}
         about["metrics"] = _by_metric(means, means.values())
         if per_query:
-            query_values = [{"qid": q} | _by_metric(means, values) for q, values in rows.items()]
+            query_values = [{"qid": q} | _by_metric(means, values) for q, *values in rows]
             about["per_query"] = query_values
         sys.stdout.write(json.dumps(about, indent=2, default=str) + "\n")  # dates are text
     else:
-        cells = (rows | {"all": tuple(means.values())}).items()
-        lines = [[str(name), *(f"{value:.6f}" for value in values)] for name, values in cells]
+        rows.append(("all", *means.values()))  # a query may have this name, too
+        lines = [[str(name), *(f"{value:.6f}" for value in values)] for name, *values in rows]
         print_table(["qid", *means], lines)
 
 
