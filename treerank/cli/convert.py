@@ -56,7 +56,7 @@ def convert(
     columns = shared.given(label=label, query=query)
     chosen = shared.given(document=document, features=features, drop=drop, days_since=days_since)
     reading = (columns if format_of(data) is PARQUET else {}) | chosen
-    writing = columns if writer is PARQUET else {}
+    writing = columns | shared.given(document=document) if writer is PARQUET else {}
     if columns and not reading and not writing:
         raise typer.BadParameter("must come with a table.", param_hint="--label, --query")
     if judgments is None and feature_set is None:
@@ -69,6 +69,8 @@ def convert(
     with reporter.step(f"writing {target}") as step:
         n_rows: list[int] = []
         counted = _counted(batches, n_rows)
+        if writer is not PARQUET:
+            counted = (_with_ids(batch) for batch in counted)
         load_object(writer.batch_writer)(target, counted, **writing)
         step.done = f"wrote {target}: {sum(n_rows):,} documents"
 
@@ -89,17 +91,22 @@ def _judged(
 
 
 def _counted(batches: Iterable[RankingData], n_rows: list[int]) -> Iterator[RankingData]:
-    """Yield the batches with document ids moved into the comments, and count rows meanwhile.
-
-    The number of rows of each batch is appended to ``n_rows``.
-    """
+    """Yield the batches, and append the number of rows of each to ``n_rows``."""
     for batch in batches:
         n_rows.append(len(batch))
-        ids = batch.documents
-        yield batch if ids is None else replace(batch, comments=_with_ids(batch.comments, ids))
+        yield batch
 
 
-def _with_ids(comments, ids):
-    """Return comments that begin with "docid = <id>", as LETOR files have it."""
-    pairs = zip(ids.tolist(), comments, strict=True)
-    return np.array([f"docid = {name} {text}".strip() for name, text in pairs], dtype=object)
+def _with_ids(batch: RankingData) -> RankingData:
+    """Return documents whose ids are in the comments as "docid = <id>", as LETOR files have it.
+
+    Comments with this id already stay as they are.
+    """
+    if batch.documents is None:
+        return batch
+    ids, comments = batch.documents.astype(str).astype(object), np.asarray(batch.comments)
+    pairs = zip(ids, comments, strict=True)
+    added = np.array([f"docid = {name} {text}".strip() for name, text in pairs], dtype=object)
+    is_noted = replace(batch, documents=None).doc_ids == ids
+    noted = replace(batch, comments=np.where(is_noted, comments, added), documents=None)
+    return noted

@@ -310,11 +310,16 @@ def write_parquet(
 
 
 def write_parquet_batches(
-    path: str | Path, batches: Iterable[RankingData], *, label: str = "label", query: str = "query"
+    path: str | Path,
+    batches: Iterable[RankingData],
+    *,
+    label: str = "label",
+    query: str = "query",
+    document: str = "document",
 ) -> None:
     """Write batches of ``RankingData`` to one Parquet, CSV or TSV file, as :func:`write_parquet`.
 
-    ``label`` and ``query`` are the names of these columns.
+    ``label``, ``query`` and ``document`` are the names of these columns.
 
     Examples
     --------
@@ -325,7 +330,7 @@ def write_parquet_batches(
     4
     """
     writer, schema = None, None
-    texts = TextCheck(path, ids=(query, "document", "comment"))
+    texts = TextCheck(path, ids=(query, document, "comment"))
     sizes: dict[str, int] | None = None
     with replaced_file(path) as replaced, compressed(replaced, path) as file:
         try:
@@ -333,7 +338,7 @@ def write_parquet_batches(
                 if is_csv(path):  # which has no lists
                     sizes = embedding_sizes([batch.X]) if sizes is None else sizes
                     batch = replace(batch, X=with_entries(batch.X, sizes))
-                table = _written(batch, label, query)
+                table = _written(batch, label, query, document)
                 if is_csv(path):
                     texts.add(table)
                     table = _in_double_precision(table)
@@ -407,23 +412,24 @@ def _in_double_precision(table: pa.Table) -> pa.Table:
     return table.cast(pa.schema(fields))
 
 
-def _written(data: RankingData, label: str, query: str) -> pa.Table:
+def _written(data: RankingData, label: str, query: str, document: str) -> pa.Table:
     """Return the Arrow table to write of ``data``: query, label, document, comment, features.
 
-    Document and comment columns are left out where the data have none. Refuses names of ``label``
-    and ``query`` that are equal or that a feature has.
+    Document and comment columns are left out where the data have none. Refuses names of ``label``,
+    ``query`` and ``document`` that another column has.
     """
-    special = {query: _ids(data.qid), label: pa.array(data.y)}
+    special, roles = [(query, _ids(data.qid)), (label, pa.array(data.y))], [label, query]
     if data.documents is not None:
-        special["document"] = _ids(data.documents)
+        special.append((document, _ids(data.documents)))
+        roles.append(document)
     if data.comments is not None:
-        special["comment"] = pa.array(data.comments, pa.string())
-    features = _named_columns(data.X)
-    taken = features.keys() & special.keys()
-    if taken or label == query:
-        rule = "label and query must be names that no other column has"
-        raise ValueError(f"{rule}; got {quote(label)} and {quote(query)}.")
-    return pa.table(special | features)
+        special.append(("comment", pa.array(data.comments, pa.string())))
+    columns = [*special, *_named_columns(data.X).items()]
+    if len(dict(columns)) < len(columns):
+        named = "label and query" if data.documents is None else "label, query and document"
+        rule = f"{named} must be names that no other column has"
+        raise ValueError(f"{rule}; got {' and '.join(map(quote, roles))}.")
+    return pa.table(dict(columns))
 
 
 def _ids(qid):

@@ -1,0 +1,38 @@
+"""Conversions keep the ids of documents: in their column in a table, in the comments of LETOR."""
+
+import pytest
+from command_line import run
+
+from treerank import read_csv
+from treerank.datasets import read_letor
+
+
+@pytest.fixture
+def shop(tmp_path):
+    path = tmp_path / "shop.csv"
+    path.write_text("label,query,sku,price\n1,q,p1,2\n0,q,p2,3\n")
+    return path
+
+
+def test_a_table_keeps_the_name_of_its_column_of_ids(shop, tmp_path):
+    path = shop
+    for number in range(2):  # once more gives the same
+        target = tmp_path / f"{number}.csv"
+        run("convert", path, target, "--id", "sku")
+        data = read_csv(target, document="sku", comments=True)
+        assert data.X.column_names == ["price"]
+        assert data.doc_ids.tolist() == ["p1", "p2"]
+        assert data.comments.tolist() == ["", ""]
+        path = target
+
+
+def test_comments_of_letor_rows_have_each_id_once(shop, tmp_path):
+    texts = [tmp_path / f"{number}.txt" for number in range(2)]
+    run("convert", shop, texts[0], "--id", "sku")
+    assert texts[0].read_text() == "1 qid:q 1:2 # docid = p1\n0 qid:q 1:3 # docid = p2\n"
+    table = tmp_path / "noted.csv"
+    rows = ["label,query,document,comment,price", "1,q,p1,docid = p1 seen,2", "0,q,p2,seen,3"]
+    table.write_text("\n".join(rows))
+    run("convert", table, texts[1])
+    comments = read_letor(texts[1], comments=True).comments.tolist()
+    assert comments == ["docid = p1 seen", "docid = p2 seen"]
