@@ -1,7 +1,7 @@
 """Conversions keep the ids of documents: in their column in a table, in the comments of LETOR."""
 
 import pytest
-from command_line import run
+from command_line import refusal, run
 
 from treerank import read_csv
 from treerank.datasets import read_letor
@@ -36,3 +36,12 @@ def test_comments_of_letor_rows_have_each_id_once(shop, tmp_path):
     run("convert", table, texts[1])
     comments = read_letor(texts[1], comments=True).comments.tolist()
     assert comments == ["docid = p1 seen", "docid = p2 seen"]
+
+
+def test_ids_with_spaces_are_no_ids_of_letor_rows(shop, tmp_path):
+    shop.write_text(shop.read_text().replace("p1", "red 1").replace("p2", "red 2"))
+    said = refusal("convert", shop, tmp_path / "a.txt", "--id", "sku")
+    assert "ids of documents must be without white space in a LETOR file; got 'red 1'." in said
+    assert not (tmp_path / "a.txt").exists()
+    run("convert", shop, tmp_path / "a.csv", "--id", "sku")
+    assert read_csv(tmp_path / "a.csv", document="sku").doc_ids.tolist() == ["red 1", "red 2"]

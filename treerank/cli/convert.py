@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
+from treerank.checks import quote
 from treerank.cli import options as shared
 from treerank.cli.console import Reporter
 from treerank.datasets.formats import PARQUET, format_names, format_of, format_to_write
@@ -70,7 +71,7 @@ def convert(
         n_rows: list[int] = []
         counted = _counted(batches, n_rows)
         if writer is not PARQUET:
-            counted = (_with_ids(batch) for batch in counted)
+            counted = (_with_ids(target, batch) for batch in counted)
         load_object(writer.batch_writer)(target, counted, **writing)
         step.done = f"wrote {target}: {sum(n_rows):,} documents"
 
@@ -97,10 +98,11 @@ def _counted(batches: Iterable[RankingData], n_rows: list[int]) -> Iterator[Rank
         yield batch
 
 
-def _with_ids(batch: RankingData) -> RankingData:
+def _with_ids(path: Path, batch: RankingData) -> RankingData:
     """Return documents whose ids are in the comments as "docid = <id>", as LETOR files have it.
 
-    Comments with this id already stay as they are.
+    Comments with this id already stay as they are. Refuses ids that would be others when they are
+    read, as those with spaces would; ``path`` is for the message.
     """
     if batch.documents is None:
         return batch
@@ -109,4 +111,10 @@ def _with_ids(batch: RankingData) -> RankingData:
     added = np.array([f"docid = {name} {text}".strip() for name, text in pairs], dtype=object)
     is_noted = replace(batch, documents=None).doc_ids == ids
     noted = replace(batch, comments=np.where(is_noted, comments, added), documents=None)
+    wrong = ids[noted.doc_ids != ids]
+    if len(wrong):
+        raise ValueError(
+            f"{path}: ids of documents must be without white space in a LETOR file; got "
+            f"{quote(wrong[0])}. Change them, or write a CSV or Parquet file."
+        )
     return noted
