@@ -69,6 +69,15 @@ def test_refusals_name_the_options_that_are_typed(shop, command, message):
     assert message in refusal(name, folder / file, *fitted, *options)
 
 
+def test_names_with_commas_stand_in_quotes(shop, tmp_path):
+    _, table = shop
+    table.rename({"a": "price, net", "b": "tax"}).write_csv(tmp_path / "t.csv")
+    for option, names in {"--features": '"price, net", tax', "--drop": '"price, net",d'}.items():
+        run("convert", tmp_path / "t.csv", tmp_path / "o.csv", *NAMED, option, names)
+        kept = pl.read_csv(tmp_path / "o.csv").columns[4:]
+        assert kept == (["price, net", "tax"] if option == "--features" else ["tax", "c"])
+
+
 def test_what_is_given_counts_and_what_a_table_lacks_is_its_default(shop):
     folder, table = shop
     other = folder / "other.parquet"

@@ -1,5 +1,6 @@
 """Options that several commands share, and the reading of their files."""
 
+import csv
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
@@ -136,11 +137,17 @@ RandomState = Annotated[
 
 
 def _names(values: list[str] | None) -> list[str] | None:
-    """Return a flat list of column names from option values such as "a,b".
+    """Return a flat list of column names from option values such as "a,b", as a row of a CSV file.
 
     None if there are none.
+
+    Examples
+    --------
+    >>> _names(["a,b", '"price, net", tax'])
+    ['a', 'b', 'price, net', 'tax']
     """
-    return [name for value in values for name in value.split(",")] if values else None
+    rows = [next(csv.reader([value], skipinitialspace=True), []) for value in values or ()]
+    return [name for row in rows for name in row] if values else None
 
 
 _COLUMN: Any = {"metavar": "COLUMN"}
@@ -162,10 +169,10 @@ DaysSinceOfModel = Annotated[
     option(DATA, f"{_DAYS}; by default the model's date.", "--days-since", metavar="DATE"),
 ]
 _COLUMNS: Any = {"callback": _names, "metavar": "A,B"}
-Features = Annotated[
-    list[str] | None, option(DATA, "Feature columns; by default all other columns.", **_COLUMNS)
-]
-Drop = Annotated[list[str] | None, option(DATA, "Columns to ignore.", **_COLUMNS)]
+_QUOTED = "a name with a comma in quotes: '\"a,b\",c'"
+_FEATURES = f"Feature columns, by default all others; {_QUOTED}."
+Features = Annotated[list[str] | None, option(DATA, _FEATURES, **_COLUMNS)]
+Drop = Annotated[list[str] | None, option(DATA, f"Columns to ignore; {_QUOTED}.", **_COLUMNS)]
 
 
 def given(**options: Any) -> dict[str, Any]:
