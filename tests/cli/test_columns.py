@@ -43,6 +43,7 @@ def test_columns_are_named_once(shop):
         named = NAMED if command != ["rank"] else NAMED[2:]
         assert printed == run(*command, model, path, "-q", *named).stdout
     assert "p0" in run("rank", model, path, "-q").stdout
+    assert "RankSVM" in run("compare", model, path, "-q", "--ranker", "RankSVM").stdout
     export = ["export", model, folder / "o.json", "--format", "solr", "--check", path]
     assert "ndcg@10" in run(*export).stdout
     page = folder / "page.html"

@@ -141,9 +141,8 @@ def compare(
     columns = _columns(data, by_column, gap)
     if by_column and features is None:
         drop = [*(drop or ()), *by_column.values()]
-    columns_given = {"label": label, "query": query, "days_since": days_since}
-    named = shared.given(document=document, features=features, drop=drop)
-    named |= shared.columns_for(models, data, **columns_given)
+    roles = {"label": label, "query": query, "document": document, "days_since": days_since}
+    named = shared.given(features=features, drop=drop) | shared.columns_for(models, data, **roles)
     _refuse_model(data)
     for model in fitted.values():
         shared.adopt_columns(model, data)
