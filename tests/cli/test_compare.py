@@ -198,6 +198,27 @@ def test_models_are_compared_as_they_are(tables):
     assert "trees - old by map: 0.0000 (95 %: 0.0000 to 0.0000)" in both
 
 
+@pytest.mark.parametrize("option", ["--clusters", "--human-label"])
+def test_a_column_with_a_role_may_be_a_feature_of_a_model(tables, option):
+    folder, _, (X, y, qid) = tables
+    name = option.strip("-")
+    X = X.drop("color").with_columns(
+        pl.Series(name, qid % 10 if option == "--clusters" else np.arange(len(y)) % 2)
+    )
+    X.with_columns(label=y, query=qid).write_csv(folder / "data.csv")
+    for model, columns in {"with": ["a", name], "without": ["a", "b"]}.items():
+        RankSVM().fit(X[columns], y, qid).save(folder / model)
+    command = [folder / "data.csv", "-q", "--metric", "map", option, name, "--notes"]
+    found = run("compare", folder / "with", folder / "without", *command).stdout
+    assert {"--clusters": "20 queries of 10 clusters", "--human-label": "by people"}[
+        option
+    ] in found
+    assert "failed" not in found
+    new = [folder / "without", *command, "--ranker", "PRank"]  # what no model uses is no feature
+    dropped = run("compare", *new, "--drop", name).stdout.splitlines()
+    assert run("compare", *new).stdout.splitlines()[3].split()[:4] == dropped[3].split()[:4]
+
+
 def test_models_without_names_need_their_number_of_features(letor_file, tmp_path):
     path, (X, y, qid) = letor_file
     for width in (2, 3):

@@ -140,7 +140,8 @@ def compare(
     by_column = shared.given(time=time, groups=groups, human_label=human_label, clusters=clusters)
     columns = _columns(data, by_column, gap)
     if by_column and features is None:
-        drop = [*(drop or ()), *by_column.values()]
+        used = _columns_used(fitted, data)
+        drop = [*(drop or ()), *(name for name in by_column.values() if name not in used)]
     roles = {"label": label, "query": query, "document": document, "days_since": days_since}
     named = shared.given(features=features, drop=drop) | shared.columns_for(models, data, **roles)
     _refuse_model(data)
@@ -219,12 +220,16 @@ def _width_for(models: dict[str, Any], path: Path, has_others: bool) -> dict[str
         return {}
     if format_of(path) is not PARQUET:
         return {"n_features": max(model.n_features_in_ for model in models.values())}
-    names_by_model = [feature_names_of(model) for model in models.values()]
-    feature_lists = [names for names in names_by_model if names is not None]
-    if has_others or len(feature_lists) < len(names_by_model):
+    if has_others or any(feature_names_of(model) is None for model in models.values()):
         return {}
-    names = [name for names in feature_lists for name in names]
-    return {"features": sources_of(names, column_names(path))}
+    return {"features": _columns_used(models, path)}
+
+
+def _columns_used(models: dict[str, Any], path: Path) -> list[str]:
+    """Return the columns of a table that fitted models use, as far as they know their names."""
+    names_by_model = map(feature_names_of, models.values())
+    names = [name for names in names_by_model if names is not None for name in names]
+    return sources_of(names, column_names(path))
 
 
 def _check_widths(models: dict[str, Any], path: Path, data: Any) -> None:
