@@ -45,6 +45,7 @@ def test_what_is_not_there_or_does_not_fit_is_bad_input(files, tmp_path):
         ("fit", files.train, "-m", "-"): "-: is standard input; a file to write needs a name",
         ("convert", files.train, "-"): "-: is standard input; a file to write needs a name",
         ("fit", "-", "--valid", "-", "-m", tmp_path / "m"): "-: is standard input, which can be re",
+        ("convert", "-", tmp_path / "new.csv"): "--n-features must be set for what is read once; g",
         ("report", files.model, "-", "--baseline", files.model): "which can be read only once, and",
         (*fit, "--loss", "listnet", "--weight", "map"): "--weight must be left out for --loss list",
         (

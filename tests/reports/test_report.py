@@ -605,6 +605,7 @@ def test_the_command_compares_with_a_column_of_a_table(tmp_path):
     said = run(*report_on, "bm52", code=1).stderr
     columns = ["label", "query", "bm25", "price", "sku"]
     assert f"--baseline must be a file or one of {columns}; got bm52" in said
+    assert "--baseline must be numbers; got text." in run(*report_on, "sku", code=1).stderr
 
 
 @pytest.mark.parametrize(
@@ -630,6 +631,15 @@ def test_wrong_arguments_are_named(options, error, message):
         report(3, X, y, qid)
     with pytest.raises(ValueError, match="two different labels in some query of qid; got none"):
         report(ranker(), X, y * 0, qid)
+
+
+def test_a_baseline_of_text_is_refused_with_the_name_of_its_column():
+    X, y, qid = documents(2)
+    message = (
+        r"baseline: X\['brand'\] must be numbers; got text\. np\.asarray\(X\['brand'\], float\)"
+    )
+    with pytest.raises(TypeError, match=message):
+        report(ranker(), X.assign(brand="a"), y, qid, baseline="brand")
 
 
 def test_a_baseline_whose_scores_are_missing_is_refused_with_what_to_write():

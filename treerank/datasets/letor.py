@@ -42,6 +42,7 @@ from treerank.files.compression import compressed, is_regular_file, open_text, t
 from treerank.files.replaced import replaced_file
 from treerank.numerics.threads import threads_allowed
 from treerank.parameters import check_arguments
+from treerank.spelling import spelled
 
 #: Bytes of text that are read at a time.
 BLOCK_SIZE = 2**22
@@ -133,7 +134,8 @@ def letor_batches(
     """
     _check_width(n_features)
     if n_features is None and not is_regular_file(path):
-        raise ValueError(f"n_features must be set for what is read once; got {quote(str(path))}.")
+        rule = f"{spelled('n_features')} must be set for what is read once"
+        raise ValueError(f"{rule}; got {quote(str(path))}.")
     width, has_text = _measured(path) if n_features is None else (n_features, False)
     size, was_read = batch_size or rows_at_once(width), False
 

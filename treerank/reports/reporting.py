@@ -269,9 +269,9 @@ def _baseline_scores(baseline, X, n_documents):
         return None
     if isinstance(baseline, str):
         column = take_columns(X, baseline=baseline)[1][0]
-        scores = as_numbers(
-            f"baseline={quote(baseline)}", column
-        ).ravel()  # missing as of ColumnRanker
+        with naming("baseline"):
+            scores = as_numbers(f"X[{quote(baseline)}]", column).ravel()
+        # Missing ones as of ColumnRanker.
         baseline = np.where(np.isnan(scores), score_below(scores), scores)
     if hasattr(baseline, "predict"):
         check_instance("baseline", baseline, [Ranker])
