@@ -73,6 +73,15 @@ def test_what_is_not_there_or_does_not_fit_is_bad_input(files, tmp_path):
         assert "np." not in said
 
 
+@pytest.mark.parametrize("command", ["rank", "evaluate", "compare"])
+@pytest.mark.parametrize("name", ["empty.csv", "empty.txt"])
+def test_an_empty_file_of_data_is_no_model(files, tmp_path, command, name):
+    (tmp_path / name).touch()
+    said = refusal(command, files.model, tmp_path / name, "-q")
+    message = {"csv": "readable; got 'Empty CSV file'", "txt": "a LETOR file must have rows"}
+    assert message[name[-3:]] in said
+
+
 def test_a_table_of_another_format_is_told_what_rows_are(tmp_path):
     path = tmp_path / "train.dat"
     path.write_text("price,label,query\n1,2,3\n")

@@ -20,7 +20,6 @@ from treerank.evaluation.engine_rankers import engine_ranker, installed_rankers
 from treerank.evaluation.running import compare as compare_rankers
 from treerank.evaluation.running import metrics_by_name
 from treerank.evaluation.summary import check_path
-from treerank.files.archive import is_archive
 from treerank.metrics.registry import CONVENTIONS
 from treerank.model_selection import QueryKFold, QueryShuffleSplit, QueryTimeSplit
 from treerank.progress import listening
@@ -205,7 +204,7 @@ def _models(paths: list[Path], other_names: list[str]) -> dict[str, Any]:
 
 def _refuse_model(path: Path) -> None:
     """Refuse a model file where the data should be, which come last."""
-    if path.is_file() and is_archive(path):
+    if shared.is_model(path):
         raise ValueError(f"{path}: is a model; write models first, then the data.")
 
 

@@ -12,7 +12,6 @@ import typer
 from treerank.cli import options as shared
 from treerank.cli.console import Reporter, print_table
 from treerank.cli.memory import Memory, score_data
-from treerank.files.archive import is_archive
 from treerank.files.object_stores import shown
 from treerank.metrics.judged import depth_of, judged_share, warn_of_unjudged
 from treerank.metrics.registry import BESIDE, METRICS, get_metric
@@ -48,7 +47,7 @@ def evaluate(
     Means are over the queries for which the metric is defined. The value of any other query is
     nan, or null in JSON.
     """
-    if more or all(file.is_file() and is_archive(file) for file in (model, data)):
+    if more or all(map(shared.is_model, (model, data))):
         raise typer.BadParameter(
             f"must be one data file, no model; got {' '.join(map(str, [data, *(more or ())]))}. "
             "Evaluate one file after another; `treerank compare MODEL MODEL DATA` compares models.",

@@ -241,6 +241,11 @@ def counted(n: int, noun: str, nouns: str = "") -> str:
     return f"{n:,} {noun if n == 1 else nouns or noun + 's'}"
 
 
+def is_model(path: Path) -> bool:
+    """Return whether a file where data should be begins as a model does; an empty one does not."""
+    return path.is_file() and path.stat().st_size > 0 and is_archive(path)
+
+
 def read_model(path: Path) -> Any:
     """Load a ranker, or read the trees of another library's model file as one."""
     if is_archive(path):
