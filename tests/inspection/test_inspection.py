@@ -354,6 +354,19 @@ def test_numbers_are_numbers_in_any_column():
         assert slices(values, {"n": same}, np.arange(60), at_least=5) == found
 
 
+def test_missing_text_is_missing_in_any_column():
+    values, row = np.linspace(0, 1, 60), np.arange(60)
+    texts = [["red", "blue"][i % 2] if i >= 9 else None for i in row]
+    found = slices(values, {"t": texts}, row, at_least=5)
+    assert [one.values for one in found] == ["missing", "blue", "red"]
+    with_nan = [np.nan if text is None else text for text in texts]
+    kinds = [pd.Series(texts, dtype=kind) for kind in ("str", "string", "category", object)]
+    for same in (with_nan, np.array(with_nan, dtype=object), pl.Series(texts), *kinds):
+        assert slices(values, {"t": same}, row, at_least=5) == found
+    days = np.where(row < 9, np.datetime64("NaT"), np.datetime64("2026-01-01") + row % 2)
+    assert slices(values, {"t": days}, row, at_least=5)[0].values == "missing"
+
+
 def test_a_document_without_a_value_comes_last_however_large_the_values_are():
     X = np.array([[1.7e18], [np.nan], [1.8e18]])
     np.testing.assert_array_equal(single_features(X, [1, 0, 2]), 1.0)

@@ -18,7 +18,7 @@ from treerank.display.charts import MOST_ROWS, Intervals
 from treerank.display.results import Shown
 from treerank.display.tables import MOST_ROWS as TABLE_ROWS
 from treerank.display.tables import Table, counted
-from treerank.documents.queries import ByRow, QueryGroups
+from treerank.documents.queries import ByRow, QueryGroups, is_missing
 from treerank.parameters import Count, Several, check_arguments
 from treerank.statistics.clusters import ClusterSums, clusters_by_query
 from treerank.statistics.paired import SIGNIFICANT, adjust_holm, check_values, format_p
@@ -244,7 +244,8 @@ def _by_clusters(inside, outside, inside_clusters, outside_clusters):
 
 def _by_query(name, column, groups):
     """Return one value per query: the mean of numbers, or the text of the first document."""
-    values = np.asarray(column)
+    # NumPy would write NaN as text into a list of texts.
+    values = np.asarray(column, dtype=object if isinstance(column, list) else None)
     if values.shape != (groups.n_documents,):
         raise ValueError(
             f"column {quote(name)} must have {groups.n_documents} entries; got {values.shape}."
@@ -266,7 +267,7 @@ def _parts(column: np.ndarray, n_bins: int, at_least: int) -> Iterator[tuple[str
     ``n_bins`` ranges of numbers, and missing values.
     """
     if column.dtype.kind != "f":
-        texts = [str(value) for value in column]
+        texts = ["missing" if is_missing(value) else str(value) for value in column]
         names, codes, counts = np.unique(texts, return_inverse=True, return_counts=True)
         frequent = np.flatnonzero(counts >= at_least)
         yield from ((str(names[code]), codes == code) for code in frequent)
