@@ -354,6 +354,22 @@ def test_numbers_are_numbers_in_any_column():
         assert slices(values, {"n": same}, np.arange(60), at_least=5) == found
 
 
+@pytest.mark.parametrize(
+    ("common", "expected"),
+    [
+        (0, {"0": 60, "1 to 15": 15, "15 to 39": 24}),
+        (100, {"100": 60, "1 to 25": 25, "25 to 39": 14}),
+        (20, {"20": 61, "1 to 19": 19, "21 to 39": 19}),
+        (None, {"1 to 10": 10, "10 to 20": 10, "20 to 30": 10, "30 to 39": 9, "missing": 60}),
+    ],
+)
+def test_a_number_that_most_queries_have_is_a_slice_of_its_own(common, expected):
+    numbers = [*range(1, 40), *[common] * 60]
+    values = np.random.default_rng(0).random(99)
+    found = slices(values, {"n": numbers}, np.arange(99), at_least=9)
+    assert {one.values: one.n_queries for one in found} == expected
+
+
 def test_missing_text_is_missing_in_any_column():
     values, row = np.linspace(0, 1, 60), np.arange(60)
     texts = [["red", "blue"][i % 2] if i >= 9 else None for i in row]

@@ -160,7 +160,8 @@ def slices(
         Cluster of each document, such as its user, if queries of a cluster are correlated. The
         test is then by clusters, and a slice has queries of at least two of them.
     n_bins : int, default=4
-        Number of bins of about equally many queries, for numeric columns with more values.
+        Number of bins of about equally many queries, for numeric columns with more values. A value
+        that fills a bin alone, such as 0 where most queries have none, is a slice of its own.
     at_least : int, default=20
         Least number of queries in a slice, and outside it.
 
@@ -264,7 +265,8 @@ def _parts(column: np.ndarray, n_bins: int, at_least: int) -> Iterator[tuple[str
     """Yield ``(name, mask)`` of each slice of the queries by a column.
 
     Slices are texts that ``at_least`` queries have, distinct numbers if they are few, or else
-    ``n_bins`` ranges of numbers, and missing values.
+    ``n_bins`` ranges of numbers, and missing values. A number that fills a bin alone is a slice of
+    its own, and in no range.
     """
     if column.dtype.kind != "f":
         texts = ["missing" if is_missing(value) else str(value) for value in column]
@@ -279,7 +281,14 @@ def _parts(column: np.ndarray, n_bins: int, at_least: int) -> Iterator[tuple[str
     if len(distinct) <= n_bins:
         yield from ((f"{value:g}", column == value) for value in distinct)
         return
-    edges = np.unique(np.quantile(present, np.linspace(0, 1, n_bins + 1), method="inverted_cdf"))
-    for low, high in pairwise(edges):
+    edges = np.quantile(present, np.linspace(0, 1, n_bins + 1), method="inverted_cdf")
+    alone = np.unique(edges[1:][edges[1:] == edges[:-1]])
+    yield from ((f"{value:g}", column == value) for value in alone)
+    is_alone = np.isin(column, alone)
+    for low, high in pairwise(np.unique(edges)):
         is_above = column >= low if low == edges[0] else column > low
-        yield f"{low:.4g} to {high:.4g}", is_above & (column <= high)
+        is_inside = is_above & (column <= high) & ~is_alone
+        if is_inside.any():
+            first = column[is_inside].min() if low in alone else low
+            last = column[is_inside].max() if high in alone else high
+            yield f"{first:.4g} to {last:.4g}", is_inside
