@@ -73,6 +73,20 @@ def test_scores_are_estimated_by_both_kinds_of_labels():
     np.testing.assert_array_equal(values["human"][is_first], human)
 
 
+def test_people_and_llm_grade_on_one_scale():
+    human = np.where(HUMAN == 2, 3, HUMAN)
+    err = get_metric("err(max_label=3.0)")
+    for comparison in (
+        compare_scores(SCORES, LLM, QID, human_labels=human, metrics="err"),
+        compare({"bm25": ColumnRanker(0)}, (X, LLM, QID), human_labels=human, metrics="err"),
+    ):
+        values = comparison.values
+        is_first = values["ranker"] == "bm25"
+        for column, labels in {"value": LLM, "human": human}.items():
+            found = values[column][is_first]
+            np.testing.assert_array_equal(found, err.per_query(labels, X[:, 0], QID))
+
+
 def test_table_text_and_html_have_the_effective_number_and_the_correlation():
     comparison = compare_scores(SCORES, LLM, QID, human_labels=HUMAN, metrics=["ndcg@3", "map"])
     summary, level = comparison.summary(), expected("map", X[:, 1])

@@ -2,6 +2,8 @@ import re
 import sys
 import warnings
 from datetime import date, timedelta
+from functools import partial
+from unittest.mock import Mock
 
 import numpy as np
 import pandas as pd
@@ -35,9 +37,9 @@ from treerank.documents.ranking_data import RankingData
 from treerank.documents.training_queries import QueryOverlap
 from treerank.evaluation import Split
 from treerank.evaluation.data_splits import make_splits
-from treerank.evaluation.fits import check_scores
+from treerank.evaluation.fits import Search, check_scores
 from treerank.evaluation.running import _check, _seeded
-from treerank.metrics import AveragePrecision, Recall
+from treerank.metrics import AveragePrecision, RankingScorer, Recall
 from treerank.progress import listening
 from treerank.rankers import ColumnRanker, NestedRanker
 from treerank.rankers.ranker import Ranker
@@ -98,6 +100,21 @@ def test_values_are_the_metrics_of_scores_on_test_sets():
     assert by_query.shape == (30, 2)
     last = by_query[np.unique(qid[test]), 0]
     np.testing.assert_array_equal(last, found["value"])
+
+
+def test_all_test_sets_are_measured_on_one_scale():
+    graded = y.copy()
+    graded[np.flatnonzero(qid == 0)[0]] = 4  # a grade that one test set has
+    expected = get_metric("err").per_query(graded, X[:, 0], qid)
+    data = X, graded, qid
+    assert_on_scale = partial(np.testing.assert_array_equal, expected)
+    ranker, cv = {"first": Weigher()}, QueryKFold(3)
+    assert_on_scale(compare(ranker, data, cv=cv, metrics="err").by_query("err")[:, 0])
+    two = {"graded": graded, "same": y}
+    comparison = compare({"first": Weigher().fit(X, y)}, (X, two, qid), metrics=["err", "map"])
+    assert_on_scale(comparison.by_query("err of graded")[:, 0])
+    of_same = get_metric("err").per_query(y, X[:, 0], qid)
+    np.testing.assert_array_equal(comparison.by_query("err of same")[:, 0], of_same)
 
 
 def test_the_convention_is_applied_and_named():
@@ -207,6 +224,14 @@ def test_the_search_finds_the_best_by_query(n_queries):
     n_rows = 90 - 6 * n_queries  # the last fit has the whole training set
     last = [(fit[0], fit[2]) for fit in FITS[n_searches :: n_searches + 1]]
     assert last == [(1.0, n_rows)] * 2
+
+
+def test_the_parts_of_a_search_are_measured_on_one_scale(monkeypatch):
+    search = Mock()
+    monkeypatch.setattr("treerank.evaluation.fits.GridSearchCV", search)
+    data = RankingData(X, np.where(qid == 0, 4, y), qid)
+    Search({"weight": [1.0]}, get_metric("err")).choose(Weigher(), data, None)
+    assert search.call_args.kwargs["scoring"] == RankingScorer(get_metric("err(max_label=4.0)"))
 
 
 def test_searches_tell_apart_queries_of_the_same_name_in_train_and_validation():

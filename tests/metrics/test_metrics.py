@@ -176,6 +176,25 @@ def test_lists_series_and_arrays_are_measured_alike(stem):
     np.testing.assert_array_equal(values, METRICS[stem].per_query(y, scores, qid.astype(str)))
 
 
+@pytest.mark.parametrize("stem", METRICS)
+def test_parts_of_the_data_are_measured_on_the_scale_of_all(stem):
+    metric, (y, scores, qid) = METRICS[stem], make_judged()
+    y[np.argmax(y)] += 1  # in one part alone
+    part = qid <= np.unique(qid)[3]
+    of_parts = [
+        metric.on_scale(float(y.max())).per_query(y[rows], scores[rows], qid[rows])
+        for rows in (part, ~part)
+    ]
+    np.testing.assert_array_equal(np.concatenate(of_parts), metric.per_query(y, scores, qid))
+
+
+def test_a_scale_that_is_set_stays():
+    metric = get_metric("err(max_label=4.0)")
+    assert metric.on_scale(2.0) is metric
+    with pytest.raises(ValueError, match="y must not be negative where it has a gain"):
+        get_metric("err").on_scale(-1.0)
+
+
 def test_gains_can_be_chosen():
     y, scores = [0, 1, 2], [3, 2, 1]
     discounted = np.array([1 / math.log2(i + 2) for i in range(3)])

@@ -82,7 +82,7 @@ class Search:
         cv = QueryKFold(self.cv) if isinstance(self.cv, int) else self.cv
         if validation is not None:
             (X, y, qid), cv = _stacked(train, validation)
-        scorer = RankingScorer(self.metric)
+        scorer = RankingScorer(self.metric.on_scale(float(np.max(y))))
         settings = {"scoring": scorer, "cv": cv, "refit": False, "error_score": "raise"}
         search = GridSearchCV(ranker, self.grid, **settings)
         return search.fit(X, y, qid=qid, **_eval_set(ranker, validation)).best_params_

@@ -18,6 +18,7 @@ from treerank.evaluation.labels import (
     check_defined,
     check_label_weights,
     checked_labels,
+    highest_labels,
     labels_of_people,
 )
 from treerank.evaluation.ranker_comparison import Comparison
@@ -115,7 +116,8 @@ def compare_scores(
         by_query = clusters_by_query(take_clusters(clusters, qid), groups, ids)
         of_queries = Clusters(by_query[groups.codes])
     human = HumanLabels.of(human_labels, labels, ids)
-    scoring, data = Scoring(by_name, label_weights), RankingData(None, labels, ids)
+    scoring = Scoring(by_name, label_weights, highest_labels([(human, labels)]))
+    data = RankingData(None, labels, ids)
     if human is not None:
         human.check_size(ids)
         check_defined(by_name, [(human, data)])

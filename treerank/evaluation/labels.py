@@ -3,7 +3,7 @@
 Several labels are stored as a structured array, so that rows can be selected by indexing.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -67,8 +67,11 @@ def values_by_query(
     scores: np.ndarray,
     qid: Any,
     label_weights: Mapping[str, float] | None = None,
+    max_labels: Mapping[str, float] | None = None,
 ) -> dict[str, np.ndarray]:
     """Return the values of metrics by query: ``{name: ndarray of shape (n_queries,)}``.
+
+    ``max_labels`` are those of :func:`highest_labels`, where ``y`` is one of several sets.
 
     With several labels, a metric is the weighted mean over the labels, and each label also has an
     entry of its own, such as "ndcg@10 of margin". The weighted mean is as in ``ranker.score``,
@@ -82,15 +85,47 @@ def values_by_query(
     >>> values_by_query({"mrr": get_metric("mrr")}, y, np.array([2.0, 1, 2, 1]), [1, 1, 2, 2])
     {'mrr': array([1. , 0.25]), 'mrr of a': array([1. , 0.5]), 'mrr of b': array([0.5, nan])}
     """
+
+    def values_of(metric, labels, name=""):
+        max_label = (max_labels or {}).get(name)
+        scaled = metric if max_label is None else metric.on_scale(max_label)
+        return scaled.per_query(labels, scores, qid)
+
     if not y.dtype.names:
-        return {name: metric.per_query(y, scores, qid) for name, metric in metrics.items()}
+        return {name: values_of(metric, y) for name, metric in metrics.items()}
     weights = weights_of_labels(label_weights, y.dtype.names)
     values = {}
     for name, metric in metrics.items():
-        by_label = {label: metric.per_query(y[label], scores, qid) for label in y.dtype.names}
+        by_label = {label: values_of(metric, y[label], label) for label in y.dtype.names}
         values[name] = _shares(np.array([*by_label.values()]), np.array(weights))
         values |= {f"{name} of {label}": column for label, column in by_label.items()}
     return values
+
+
+def highest_labels(
+    tested: Iterable[tuple["HumanLabels | None", np.ndarray]],
+) -> dict[str, float]:
+    """Return the highest label of all test sets by name of the label; "" is the only one.
+
+    ``tested`` are tuples of human labels of a test set, or None, and its labels. Both are of one
+    scale. A label that no document has is left out.
+
+    Examples
+    --------
+    >>> y = checked_labels({"a": [1, 0], "b": [0.5, np.nan]})
+    >>> highest_labels([(None, y), (None, y)]), highest_labels([(None, np.array([2.0, 1.0]))])
+    ({'a': 1.0, 'b': 0.5}, {'': 2.0})
+    """
+    highest: dict[str, float] = {}
+    for human, y in tested:
+        columns = {name: y[name] for name in y.dtype.names} if y.dtype.names else {"": y}
+        if human is not None:
+            columns = {"": np.append(human.without(y), human.y)}
+        for name, column in columns.items():
+            judged = column[~np.isnan(column)]
+            if len(judged):
+                highest[name] = max(float(judged.max()), highest.get(name, -np.inf))
+    return highest
 
 
 def _shares(values: np.ndarray, weights: np.ndarray) -> np.ndarray:

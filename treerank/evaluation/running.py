@@ -51,6 +51,7 @@ from treerank.evaluation.labels import (
     as_passed,
     check_defined,
     check_label_weights,
+    highest_labels,
     judged_labels_share,
     of_queries_with,
     values_by_query,
@@ -214,7 +215,7 @@ def compare(
     if folder is not None:
         folder.check()
         describe([[seeded[name] for name in unfitted], searches])  # raises before any fit
-    scoring = Scoring(by_name, label_weights)
+    scoring = Scoring(by_name, label_weights, _highest_labels(splits, by_name))
     jobs = [
         Job(name, ranker, split, searches.get(name), scoring, folder, name in before)
         for split in splits
@@ -271,10 +272,11 @@ def metrics_by_name(metrics: Metrics, convention: str) -> dict[str, Metric | Fun
 
 @dataclass(frozen=True)
 class Scoring:
-    """Metrics by name, and the weights of several labels."""
+    """Metrics by name, the weights of several labels, and the highest label of all test sets."""
 
     metrics: Mapping[str, Metric | FunctionMetric]
     label_weights: Mapping[str, float] | None = None
+    max_labels: Mapping[str, float] | None = None
 
     @property
     def judged_depth(self) -> int:
@@ -315,7 +317,8 @@ class Scoring:
             values = {name: np.full(len(is_judged), np.nan) for name in self.metrics}
             if some.any():  # else a split has no query of people's
                 of_some = of_people[some], scores[some], qid[some]
-                for name, column in values_by_query(self.metrics, *of_some).items():
+                judged_values = values_by_query(self.metrics, *of_some, max_labels=self.max_labels)
+                for name, column in judged_values.items():
                     values[name][is_judged] = column
             by_people = ByPeople(values, is_judged, fitted_to_both=human.name is not None)
             judged = self._judged(of_people[some], scores[some], qid[some])
@@ -323,7 +326,9 @@ class Scoring:
             ranker=ranker,
             split=split,
             queries=np.unique(qid),
-            values=values_by_query(self.metrics, y, scores, qid, self.label_weights),
+            values=values_by_query(
+                self.metrics, y, scores, qid, self.label_weights, self.max_labels
+            ),
             best_params=fitted.best_params,
             seconds=fitted.seconds,
             judged=min(judged, self._judged(y, scores, qid)),
@@ -564,6 +569,13 @@ def _check_human_labels(splits, metrics):
     tested = [(split.human, split.split().test) for split in splits if split.human is not None]
     if tested:
         check_defined(metrics, tested)
+
+
+def _highest_labels(splits, metrics):
+    """Return the highest label of all test sets by name; None if no metric depends on it."""
+    if all(metric.on_scale(0.0) is metric for metric in metrics.values()):
+        return None  # folds of files need not be read for it
+    return highest_labels((split.human, split.split().test.y) for split in splits)
 
 
 def _check_labels(names, rankers, grid):

@@ -104,6 +104,14 @@ class Metric(RenamedMembers, ABC):
         """Number of positions that count, as kernels take it."""
         return NO_CUTOFF if self.k is None else min(int(self.k), NO_CUTOFF)
 
+    def on_scale(self, max_label: float) -> "Metric":
+        """Return the metric for one of several sets of labels, of which ``max_label`` is highest.
+
+        By default it is unchanged. A metric whose gains depend on the highest label in ``y`` takes
+        this one instead, so that values of all sets can be compared and averaged.
+        """
+        return self
+
     @abstractmethod
     def gains(self, y: np.ndarray) -> np.ndarray:
         """Return the gain of each document, which its label decides, by row."""

@@ -28,7 +28,7 @@ relevant documents over its positions.
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
 import numpy as np
@@ -213,8 +213,9 @@ class ExpectedReciprocalRank(Metric):
     gain : {"exponential", "linear"} or sequence of float, default="exponential"
         2^y - 1, or y, or the gain of each label 0, 1, 2, ...
     max_label : float or None, default=None
-        The highest label of the scale; ``None`` is the highest label in ``y``. Fix it if
-        you compare values of several data sets.
+        The highest label of the scale; ``None`` is the highest label in ``y``, and in
+        :func:`treerank.compare` the highest of all test sets. Fix it if you compare values of
+        several data sets.
 
     References
     ----------
@@ -239,6 +240,19 @@ class ExpectedReciprocalRank(Metric):
         object.__setattr__(self, "gain", check_gain(self.gain))
         if self.gain == "exponential" and self.max_label is not None:
             check_number("max_label", self.max_label, at_most=MAX_LABEL)
+
+    def on_scale(self, max_label: float) -> "ExpectedReciprocalRank":
+        """Return the metric with ``max_label``, unless it has one.
+
+        Examples
+        --------
+        >>> ExpectedReciprocalRank().on_scale(2.0)([1, 0], [0.3, 0.2])  # R = 1/4
+        0.25
+        """
+        if self.max_label is not None:
+            return self
+        label_gains([max_label], self.gain)  # or refuse the label, as without a scale
+        return replace(self, max_label=max_label)
 
     def gains(self, y: np.ndarray) -> np.ndarray:
         """Return the probability that each document satisfies the user."""

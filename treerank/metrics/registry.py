@@ -97,6 +97,10 @@ class FunctionMetric:
                 f"{quote(value)}."
             ) from error
 
+    def on_scale(self, max_label: float) -> "FunctionMetric":
+        """Return the metric unchanged: a function computes gains of its own."""
+        return self
+
     @check_arguments
     def per_query(self, y: ArrayLike, scores: ArrayLike, qid: Queries = None) -> np.ndarray:
         """Return the value of the function on each query alone; NaN if no document is judged."""
