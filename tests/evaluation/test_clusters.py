@@ -179,6 +179,8 @@ def test_splits_that_cut_clusters_are_tested_over_clusters(table):
     result = comparison.test("map", "linear", "stump")
     assert result.test == "paired randomization test by cluster"
     assert "splits are not independent" in str(comparison)
+    means = [comparison.summary().cells[name, "map"].mean for name in comparison.rankers]
+    np.testing.assert_allclose(means, np.nanmean(comparison.by_query("map"), axis=0))
     with pytest.raises(ValueError, match="clusters are in both a training set and its test set"):
         comparison.test("map", "linear", "stump", test="corrected_t")
     whole = compare(rankers(), (table, "bought", QUERY), metrics="map", cv=time)

@@ -197,15 +197,20 @@ def test_two_fitted_rankers_differ_as_their_scores_do(tmp_path):
 
 def test_fitted_rankers_on_several_test_sets_are_compared_by_query():
     sets = [RankingData(*(part[rows] for part in DATA)) for rows in (qid < 10, qid >= 20)]
+    sets[1] = sets[1].take(sets[1].qid < 25)  # so that means over splits are others
     splits = [Split(str(i), None, data) for i, data in enumerate(sets)]
     rankers = {"old": RankSVM().fit(*OLD), "linear": LinearRegression().fit(*OLD[:2])}
-    with pytest.warns(UserWarning, match="fitted to 10 of the 20 test queries"):
+    with pytest.warns(UserWarning, match="fitted to 10 of the 15 test queries"):
         comparison = compare(rankers, splits)
+    means = [comparison.summary().cells[name, "map"].mean for name in rankers]
+    np.testing.assert_allclose(means, np.nanmean(comparison.by_query("map"), axis=0))
+    gap = comparison.difference("map", "old", "linear").interval.estimate
+    assert means[0] - means[1] == pytest.approx(gap)
     assert comparison.test("map", "old", "linear").test == "paired randomization test"
     with pytest.raises(ValueError, match="over queries if there are no training sets"):
         comparison.test("map", "old", "linear", test="corrected_t")
     text = str(comparison.summary())
-    assert "2 splits, 20 queries tested; ± is the standard error over queries." in text
+    assert "2 splits, 15 queries tested; ± is the standard error over queries." in text
     assert "nan" not in text
     with pytest.raises(ValueError, match=r"train must not be None if .* as 'new'; split '0' has"):
         compare({"old": rankers["old"], "new": Weigher()}, splits)
@@ -223,7 +228,10 @@ def test_fitted_and_unfitted_rankers_are_scored_on_the_same_test_sets():
     note = "old: fitted before, scored as it is; linear and first: fitted to the training set of"
     assert note in str(comparison.summary())
     assert comparison.test("map", "old", "linear").test == "corrected resampled t-test"
-    assert "for their overlap (Nadeau and Bengio), and over queries for old." in str(comparison)
+    errors = "for their overlap (Nadeau and Bengio), and over queries for old."
+    assert f"{errors} All values are means over splits." in str(comparison)
+    of_old = comparison.summary().cells["old", "map"].mean
+    assert of_old == pytest.approx(comparison.by_split("map")[:, 0].mean())
 
 
 def test_what_has_nothing_to_learn_is_either():

@@ -420,7 +420,11 @@ CORRECTED = "± is the standard error over splits, corrected for their overlap (
             {"n_splits": 2},
             f"{TWO}; ± is the standard error over queries.",
         ),
-        ({"a": FITTED, "b": {}}, {"n_splits": 2}, f"{TWO}; {CORRECTED}, and over queries for a."),
+        (
+            {"a": FITTED, "b": {}},
+            {"n_splits": 2},
+            f"{TWO}; {CORRECTED}, and over queries for a. All values are means over splits.",
+        ),
         (
             {"a": {}},
             {"clusters": np.arange(10) // 3},

@@ -136,7 +136,7 @@ class Cell:
     ----------
     mean, error : float
         Over splits, with the error corrected for their overlap; over queries if there is only
-        one split.
+        one split, or if no ranker was fitted to the splits or they cut clusters.
     verdict : {"better", "worse", "same"}, default="same"
         Result of the test against the reference.
     is_best : bool, default=False
@@ -328,27 +328,29 @@ def make_summary(comparison: Any, reference: str, alpha: float) -> Summary:
 def means_and_errors(comparison: Any, metric: str) -> Any:
     """Return ``(means, errors)`` of a metric, arrays with an entry per ranker.
 
-    NaN without any result. Errors are over splits, corrected for their overlap, or over queries if
-    there is one split or the ranker was fitted before. With labels by people, both are estimates by
-    these.
+    NaN without any result. Both are over splits, and errors corrected for their overlap; or over
+    queries if there is one split, or all tests are over queries. Beside rankers that are fitted
+    here, the mean of one that was fitted before is over splits as theirs are, and its error over
+    queries. With labels by people, both are estimates by these.
     """
     if comparison.has_human_labels:
         return _means_and_errors_by_people(comparison, metric)
-    by_split = comparison.by_split(metric)
     means, errors = np.full((2, len(comparison.rankers)), np.nan)
-    ratio = comparison.test_to_train
-    for column, values in enumerate(by_split.T):
-        values = values[~np.isnan(values)]
+    ratio, before = comparison.test_to_train, comparison.fitted_before
+    has_fits = not np.isnan(ratio) and len(before) < len(comparison.rankers)
+    is_over_splits = len(comparison.splits) > 1 and has_fits and not comparison.has_cut_clusters
+    by_split, by_query = comparison.by_split(metric), comparison.by_query(metric)
+    for column, ranker in enumerate(comparison.rankers):
+        measured, clusters = ~np.isnan(by_query[:, column]), comparison.clusters
+        queries = by_query[measured, column]
+        values = by_split[~np.isnan(by_split[:, column]), column] if is_over_splits else queries
         means[column] = values.mean() if len(values) else np.nan
-        is_given = comparison.rankers[column] in comparison.fitted_before or np.isnan(ratio)
-        is_given |= comparison.has_cut_clusters
-        if len(values) > 1 and not is_given:
-            errors[column] = corrected_standard_error(values, ratio)
-        elif len(values) and (len(comparison.splits) == 1 or is_given):
-            queries = comparison.by_query(metric)[:, column]
-            measured, clusters = ~np.isnan(queries), comparison.clusters
+        if is_over_splits and ranker not in before:
+            if len(values) > 1:
+                errors[column] = corrected_standard_error(values, ratio)
+        elif len(queries):
             of_measured = None if clusters is None else clusters[measured]
-            errors[column] = standard_error(queries[measured], of_measured)
+            errors[column] = standard_error(queries, of_measured)
     return means, errors
 
 
@@ -483,7 +485,8 @@ def _errors_note(comparison):
         return f"{tested} is {over_queries}."
     if not comparison.fitted_before:
         return f"{tested} is {corrected}."
-    return f"{tested} is {corrected}, and {over} for {_listed(comparison.fitted_before)}."
+    before = _listed(comparison.fitted_before)
+    return f"{tested} is {corrected}, and {over} for {before}. All values are means over splits."
 
 
 def _undefined_notes(comparison):
