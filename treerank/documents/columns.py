@@ -23,6 +23,7 @@ from scipy.sparse import csr_matrix, issparse
 
 from treerank.checks import check_count, is_whole, quote, warn_user
 from treerank.documents.conversions import (
+    code_advice,
     conversion_of,
     number_advice,
     shown_type,
@@ -194,6 +195,8 @@ class Columns:
         rule = f"{expected}, as in fit" if is_readable else "numbers, text or categories"
         if expected == "categories" and is_readable:
             advice = _category_advice(column, self.categories[index])
+        elif self.takes_codes and column.dtype in (nw.Categorical, nw.Enum):
+            advice = code_advice(column)
         elif column.dtype in _CATEGORICAL:
             advice = number_advice(column)
         else:

@@ -139,6 +139,28 @@ def number_advice(column: Any) -> str:
     return _conversion_to_numbers(column, texts) or other
 
 
+def code_advice(column: Any) -> str:
+    """Return advice, with code, for a column of categories that trees of another program may split.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> X = pd.DataFrame({"size": pd.Categorical([3, 7])})
+    >>> code_advice(nw.from_native(X)["size"])
+    "If it was a category in training, write its codes: X['size'] = X['size'].astype(\
+pd.CategoricalDtype(kinds)).cat.codes.replace(-1, np.nan), where kinds are the categories of the \
+training data in their order. The file of the trees does not tell them."
+    """
+    template = "{}.astype(pd.CategoricalDtype(kinds)).cat.codes.replace(-1, np.nan)"
+    if column.implementation.is_polars():
+        template = "{}.cast(pl.Enum(kinds), strict=False).to_physical()"
+    return (
+        f"If it was a category in training, write its codes: {_assigned(column, template)}, where "
+        "kinds are the categories of the training data in their order. The file of the trees does "
+        "not tell them."
+    )
+
+
 def _conversion_to_numbers(column: Any, texts: Sequence[str]) -> str | None:
     """Return advice for a column of numbers as text; None if fewer than half of them are."""
     is_pandas, is_polars = _by_pandas(column), column.implementation.is_polars()

@@ -17,7 +17,7 @@ import numpy as np
 
 from treerank.forests.building import GrowingForest
 from treerank.forests.forest import CategorySets, Forest
-from treerank.forests.readers.lightgbm import averaged, forest_of_trees
+from treerank.forests.readers.lightgbm import averaged, forest_of_trees, with_levels
 from treerank.forests.thresholds import below_in_single
 
 _NUMBERED = re.compile("f([0-9]{1,9})")
@@ -156,11 +156,13 @@ def read_lightgbm_dump(document: dict[str, Any]) -> Forest:
     if document.get("average_output"):
         forest = averaged(forest)
     levels = document.get("pandas_categorical") or []
-    infos = document.get("feature_infos", {})
-    columns = [j for j, name in enumerate(names) if infos.get(name, {}).get("values")]
-    if not levels or len(levels) != len(columns):
-        return forest
-    return replace(forest, levels=dict(zip(columns, levels, strict=True)))
+    infos = [document.get("feature_infos", {}).get(name) for name in names]
+    codes = [info.get("values", []) if info else [] for info in infos]
+    ranges = [
+        (float(info["min_value"]), float(info["max_value"])) if info and not known else None
+        for info, known in zip(infos, codes, strict=True)
+    ]
+    return with_levels(forest, levels, codes, ranges)
 
 
 def _lightgbm_tree(root: dict[str, Any], n_features: int) -> dict[str, np.ndarray]:

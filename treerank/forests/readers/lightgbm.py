@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import replace
 from itertools import chain
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -42,8 +42,11 @@ _KNOWN = {*_OTHER, *chain(*_PER_SPLIT.values(), *_PER_LEAF.values())}
 #: Categories of pandas, told behind the trees, for each column of categories in order.
 _LEVELS = re.compile(r"^pandas_categorical:(\[.*\])$", re.MULTILINE)
 _INFOS = re.compile(r"^feature_infos=(.*)$", re.MULTILINE)
-#: What a model tells of a column of categories: its codes.
-_CODES = re.compile(r"-?\d+(:-?\d+)*")
+#: What a model tells of a column of categories: its codes; and of numbers: their range.
+_CODES = re.compile(r"-?\d{1,10}(:-?\d{1,10})*+")
+_RANGE = re.compile(rf"\[({_REAL}):({_REAL})\]")
+#: The columns of categories among the parameters, if LightGBM itself wrote them.
+_CATEGORICAL = re.compile(r"^\[categorical_feature: (\d{1,10}(?:,\d{1,10})*+)\]$", re.MULTILINE)
 #: Bits of a decision type.
 _IS_CATEGORY, _IS_DEFAULT_LEFT, _IS_ZERO_MISSING, _IS_NAN_MISSING = 1, 2, 4, 8
 
@@ -100,13 +103,61 @@ def forest_of_trees(
 def read_lightgbm_model(text: str) -> Forest:
     """Return the trees of a model's text, with the categories of its columns if known."""
     forest = read_lightgbm(text)
-    level_match = _LEVELS.search(text, text.rfind("\nend of trees"))
-    levels = json.loads(level_match[1]) if level_match else []
-    codes = _INFOS.findall(text)[0].split(" ")
-    columns = [column for column, info in enumerate(codes) if _CODES.fullmatch(info)]
-    if not levels or len(levels) != len(columns):  # a column that no tree could use tells no codes
+    end = text.rfind("\nend of trees")
+    level_match, column_match = _LEVELS.search(text, end), _CATEGORICAL.search(text, end)
+    if not level_match:
         return forest
-    return replace(forest, levels=dict(zip(columns, levels, strict=True)))
+    infos = _INFOS.findall(text)[0].split(" ")
+    codes = [[*map(int, info.split(":"))] if _CODES.fullmatch(info) else [] for info in infos]
+    matches = [_RANGE.fullmatch(info) for info in infos]
+    ranges = [match and (float(match[1]), float(match[2])) for match in matches]
+    columns = sorted(map(int, column_match[1].split(","))) if column_match else None
+    return with_levels(forest, json.loads(level_match[1]), codes, ranges, columns)
+
+
+def with_levels(
+    forest: Forest,
+    levels: list[list[Any]],
+    codes: list[list[int]],
+    ranges: list[tuple[float, float] | None],
+    columns: list[int] | None = None,
+) -> Forest:
+    """Return a forest with the categories of its columns, if it is certain which columns have them.
+
+    Parameters
+    ----------
+    forest : Forest
+        The trees.
+    levels : list of lists
+        Categories of the columns of pandas' categorical types, in the order of these columns.
+    codes, ranges : list
+        Codes of each column of categories, and smallest and largest number of each other one. A
+        column has neither if LightGBM ignored it, as it does where all rows but a few are equal.
+    columns : list of int, default=None
+        The columns of categories. None takes the columns with codes, and, if there are too few,
+        all ignored columns.
+    """
+    if columns is None:
+        columns = [j for j, known in enumerate(codes) if known]
+        most = max(map(len, levels), default=0)
+        if len(columns) < len(levels) and not any(_may_be_ordered(r, most) for r in ranges):
+            columns = [j for j, r in enumerate(ranges) if r is None]
+    if not levels or len(columns) != len(levels) or columns[-1] >= forest.n_features:
+        return forest
+    by_column = dict(zip(columns, levels, strict=True))
+    if any(ranges[j] or max(codes[j], default=-1) >= len(by_column[j]) for j in columns):
+        return forest
+    return replace(forest, levels=by_column)
+
+
+def _may_be_ordered(numbers: tuple[float, float] | None, most: int) -> bool:
+    """Tell whether a column may hold codes of ordered categories, which LightGBM takes as numbers.
+
+    ``numbers`` are its smallest and largest one, and ``most`` is the largest number of categories.
+    """
+    if numbers is None:
+        return False
+    return 0 <= numbers[0] and numbers[1] < most and all(map(float.is_integer, numbers))
 
 
 def trees_of_text(text: str) -> str:
