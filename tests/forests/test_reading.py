@@ -315,7 +315,12 @@ def test_rankers_of_xgboost_score_as_they_do_there(settings, name, tmp_path):
         old.save_model(tmp_path / name)
     forest = read_forest(old if name is None else tmp_path / name)
     np.testing.assert_array_equal(forest_scores(forest, X)[:, 0].astype(np.float32), old.predict(X))
-    assert read_forest(old.get_booster()).n_trees >= forest.n_trees
+    booster = old.get_booster()
+    margins = booster.predict(xgboost.DMatrix(X), output_margin=True)
+    all_trees = read_forest(booster)
+    np.testing.assert_array_equal(forest_scores(all_trees, X)[:, 0].astype(np.float32), margins)
+    assert (all_trees.n_trees > forest.n_trees) == ("learning_rate" in settings)
+    assert ("best_iteration" in booster.attributes()) == ("learning_rate" in settings)
     n_trees = 20 * settings.get("num_parallel_tree", 1)
     assert (forest.n_trees < n_trees) == ("learning_rate" in settings)
 

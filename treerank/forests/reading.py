@@ -123,6 +123,9 @@ def _content_of(model: Any) -> bytes:
     """Return a Booster, or the model of a fitted ranker of an engine, as the bytes of a file."""
     if has_methods(model, "get_booster"):  # a ranker of XGBoost
         model = model.get_booster()
+    elif has_methods(model, "save_raw", "set_attr"):  # a Booster scores by all of its trees
+        model = model.copy()
+        model.set_attr(best_iteration=None)
     if has_methods(model, "save_raw"):
         return bytes(model.save_raw("json"))
     booster = getattr(model, "booster_", model)  # of LightGBM
