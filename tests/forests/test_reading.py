@@ -89,6 +89,61 @@ def test_columns_with_default_names_are_found_by_name_and_others_by_position(ste
     np.testing.assert_array_equal(scores, expected)
 
 
+@pytest.mark.parametrize("use", [lambda ranker: ranker.predict, lambda ranker: ranker.scorer()])
+def test_names_with_spaces_are_given_where_lightgbm_writes_underscores(use):
+    X, y, qid = DATA
+    frame = pd.DataFrame(X, columns=["bm 25", "price", "age", "x y z", "e", "f"])
+    frame["shop kind"] = pd.Categorical(np.where(qid < 1, "a", "b"))  # which no tree uses
+    old = lightgbm.LGBMRanker(n_estimators=3, verbosity=-1, n_jobs=1, min_data_per_group=10**6)
+    old.fit(frame, y, group=np.bincount(qid))
+    with pytest.raises(ValueError, match=r"'bm_25' is missing .*feature_names=\[\*X.columns\]"):
+        use(ForestRanker(read_forest(old)))(frame)
+    ranker = ForestRanker(read_forest(old, feature_names=[*frame.columns]))
+    np.testing.assert_array_equal(use(ranker)(frame[frame.columns[::-1]]), old.predict(frame))
+    with pytest.raises(ValueError, match=r"'age' is missing from \['price'\]\.$"):
+        use(ForestRanker(read_forest(old, feature_names=["age", *frame.columns])))(frame[["price"]])
+
+
+@pytest.mark.parametrize("program", ["lightgbm", "xgboost", "xgboost's dump", "ranklib"])
+def test_features_without_names_take_given_names_in_their_order(program, tmp_path):
+    X, y, qid = DATA
+    names = [*"fedcba"]
+    model = xgboost.XGBRanker(n_estimators=3, n_jobs=1)
+    if program == "lightgbm":
+        model = lightgbm.LGBMRanker(n_estimators=3, verbosity=-1, n_jobs=1)
+    if program == "ranklib":
+        path = tmp_path / "model"
+        path.write_text(TREE.replace(LEAF, SPLIT))
+        with pytest.raises(ValueError, match="feature_names must be at least 2 names, one for"):
+            read_forest(path, feature_names=["a"])
+    else:
+        groups = {"group": np.bincount(qid)} if program == "lightgbm" else {"qid": qid}
+        path = model.fit(X, y, **groups)
+    if program == "xgboost's dump":
+        path = tmp_path / "model"
+        path.write_text("[" + ",".join(model.get_booster().get_dump(dump_format="json")) + "]")
+    elif program != "ranklib":
+        with pytest.raises(ValueError, match=r"must be 6 names, one for each .* got \['a', 'b'\]"):
+            read_forest(path, feature_names=["a", "b"])
+    expected = ForestRanker(read_forest(path, n_features=6)).predict(X)
+    trees = read_forest(path, feature_names=names)
+    assert (trees.feature_names, trees.has_all_columns) == (tuple(names), True)
+    frame = pd.DataFrame(X, columns=names)
+    np.testing.assert_array_equal(ForestRanker(trees).predict(frame[sorted(names)]), expected)
+    by_default_name = read_forest(path, feature_names=[f"f{j}" for j in range(6)][::-1])
+    np.testing.assert_array_equal(forest_scores(by_default_name, X[:, ::-1])[:, 0], expected)
+
+
+def test_too_few_features_are_answered_by_their_number(tmp_path):
+    model = TREE.replace(LEAF, SPLIT)
+    with pytest.raises(ValueError, match=r"^n_features must be at least 2, the features that the"):
+        read(tmp_path, model, n_features=1)
+    with pytest.raises(ValueError, match=r"^n_features must be a whole number"):
+        read(tmp_path, model, n_features="2")
+    with pytest.raises(TypeError, match=r"^feature_names must be a sequence; got 'ab'"):
+        read(tmp_path, model, feature_names="ab")
+
+
 @pytest.mark.parametrize("policy", ["SymmetricTree", "Lossguide"])
 @pytest.mark.parametrize("nan_mode", ["Min", "Max"])
 def test_trees_of_catboost_are_read(policy, nan_mode, tmp_path):

@@ -582,11 +582,12 @@ def as_frame(X: Any, name: str = "X") -> nw.DataFrame[Any] | None:
     return frame if isinstance(frame, nw.DataFrame) else None
 
 
-def fitted_columns(X: Any, names: Iterable[str] | None) -> Any:
+def fitted_columns(X: Any, names: Iterable[str] | None, *, of_other_program: bool = False) -> Any:
     """Return the columns of a data frame that have these names, in their order.
 
     None takes all columns, by :func:`default_names` if these are their names, or by position.
-    Entries of embeddings count as such columns. Refuses a data frame that lacks a column.
+    Entries of embeddings count as such columns. Refuses a data frame that lacks a column;
+    ``of_other_program`` says that the names are of trees that another program has written.
 
     Examples
     --------
@@ -607,11 +608,32 @@ def fitted_columns(X: Any, names: Iterable[str] | None) -> Any:
     if missing:
         # Of entries of an embedding that is there, another column that is missing is the cause.
         missing = [name for name in sources_of(names, columns) if name not in columns] or missing
+        advice = ""
+        spaced = name_with_spaces(missing[0], frame.columns)
+        if of_other_program and spaced is not None:
+            advice = (
+                f" LightGBM writes {quote(spaced)} so: read_forest(model, feature_names="
+                "[*X.columns]) keeps the names, if X has the columns of training."
+            )
         raise ValueError(
             f"X must have the columns of fit; {quote(missing[0])} is missing from "
-            f"{quote(frame.columns)}."
+            f"{quote(frame.columns)}.{advice}"
         )
     return frame.select(names).to_native()
+
+
+def name_with_spaces(name: str, names: Iterable[Any]) -> str | None:
+    """Return the only one of some names for which LightGBM writes ``name``, or None.
+
+    Its models have underscores in place of spaces.
+
+    Examples
+    --------
+    >>> name_with_spaces("bm_25", ["bm 25", "price"]), name_with_spaces("age", ["price"])
+    ('bm 25', None)
+    """
+    found = [other for other in names if str(other).replace(" ", "_") == name]
+    return found[0] if len(found) == 1 else None
 
 
 def default_names(columns: Collection[Any], n_features: int) -> list[str] | None:

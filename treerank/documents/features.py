@@ -64,7 +64,11 @@ def check_features(
                 estimator.columns_ = Columns()
             estimator.columns_.refuse_arrays_for_categories()
             return validate_data(estimator, _as_array(X), reset=reset, **numbers_rule)
-        X = with_entries(X) if reset else fitted_columns(X, feature_names_of(estimator))
+        if reset:
+            X = with_entries(X)
+        else:
+            names, is_of_other = feature_names_of(estimator), estimator.columns_.takes_codes
+            X = fitted_columns(X, names, of_other_program=is_of_other)
         validate_data(estimator, X, reset=reset, skip_check_array=True)
         if reset:
             refuse_unordered_numbers(X)

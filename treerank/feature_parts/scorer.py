@@ -92,7 +92,10 @@ class Scorer:
                 if isinstance(X, list | tuple) and len(X) == 0:
                     X = np.empty((0, self.forest.n_features))
                 if as_frame(X) is not None:
-                    X = self.columns.numbers(fitted_columns(X, self.columns.names))
+                    columns = self.columns
+                    is_of_other = columns.takes_codes
+                    X = fitted_columns(X, columns.names, of_other_program=is_of_other)
+                    X = columns.numbers(X)
             X = as_numbers("X", X)
         rows = for_kernel(np.ascontiguousarray(X, dtype=np.float64))
         check_width(self.forest, rows)

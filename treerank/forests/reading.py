@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from treerank.checks import has_methods, quote
+from treerank.checks import check_count, check_sequence, has_methods, quote
+from treerank.documents.columns import default_names
 from treerank.files.archive import check_regular, one_error
 from treerank.forests.forest import Forest
 from treerank.forests.readers.catboost import read_catboost
@@ -76,8 +77,10 @@ def read_forest(
         Number of columns of X, for files without it, such as RankLib's. ``None`` is the number in
         the file, or else the last feature that is used.
     feature_names : sequence of str, default=None
-        Names of the columns of X in their order, for dumps of XGBoost, which have the names of
-        the features that their trees use alone. ``None`` takes them in alphabetical order.
+        Names of the columns of X in their order: for dumps of XGBoost, which have the names of
+        the features that their trees use alone; for models without names, which take them in this
+        order; and for models of LightGBM, which write an underscore for a space. ``None`` takes
+        the names in the file, and those of a dump of XGBoost in alphabetical order.
 
     Returns
     -------
@@ -108,15 +111,23 @@ def read_forest(
         content = Path(path).read_bytes()
     else:
         content, path = _content_of(path), type(path).__name__
-    with one_error(f"path must hold a model that is a sum of trees; {path} does not"):
-        with np.errstate(all="ignore"):  # numbers that overflow are refused
-            forest = _without_default_names(_read(_document(content)))
-            if feature_names is not None:
-                forest = with_columns(forest, tuple(feature_names))
-        if n_features is None:
-            return forest
-        is_known = forest.has_all_columns or forest.feature_names is None
-        return replace(forest, n_features=n_features, has_all_columns=is_known)
+    message = f"path must hold a model that is a sum of trees; {path} does not"
+    with one_error(message), np.errstate(all="ignore"):  # numbers that overflow are refused
+        forest = _without_default_names(_read(_document(content)))
+    if feature_names is not None:
+        check_sequence("feature_names", feature_names)
+        forest = _named(forest, tuple(feature_names))
+    if n_features is None:
+        return forest
+    check_count("n_features", n_features)
+    n_used = int(forest.feature.max(initial=-1)) + 1
+    if n_features < n_used:
+        raise ValueError(
+            f"n_features must be at least {n_used}, the features that the trees use; got "
+            f"{quote(n_features)}."
+        )
+    is_known = forest.has_all_columns or forest.feature_names is None
+    return replace(forest, n_features=n_features, has_all_columns=is_known)
 
 
 def _content_of(model: Any) -> bytes:
@@ -164,6 +175,29 @@ def _document(content: bytes) -> Any:
         return read_ubjson(content)
     text = content.decode("utf-8")
     return json.loads(text) if text.lstrip().startswith(("{", "[")) else text
+
+
+def _named(forest: Forest, names: tuple[str, ...]) -> Forest:
+    """Return a forest whose features are the named columns, in this order.
+
+    Features without names are found by their default names if ``names`` has these, and have
+    ``names`` in their order otherwise.
+    """
+    if forest.feature_names is not None:
+        return with_columns(forest, names)
+    used = {f"f{feature}" for feature in forest.feature[~forest.is_leaf].tolist()}
+    defaults = default_names(names, forest.n_features)
+    if used <= {*names} or defaults is not None:
+        by_name = forest if defaults is None else replace(forest, feature_names=tuple(defaults))
+        return with_columns(by_name, names)
+    least = forest.n_features  # of all columns, or of those up to the last that a tree uses
+    if len(names) < least or (forest.has_all_columns and len(names) > least):
+        bound = "" if forest.has_all_columns else "at least "
+        raise ValueError(
+            f"feature_names must be {bound}{least} names, one for each feature; got "
+            f"{quote([*names])}."
+        )
+    return replace(forest, n_features=len(names), feature_names=names, has_all_columns=True)
 
 
 def _without_default_names(forest: Forest) -> Forest:

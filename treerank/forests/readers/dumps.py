@@ -15,6 +15,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from treerank.documents.columns import name_with_spaces
 from treerank.forests.building import GrowingForest
 from treerank.forests.forest import CategorySets, Forest
 from treerank.forests.readers.lightgbm import averaged, forest_of_trees, with_levels
@@ -52,15 +53,23 @@ def read_plugin_model(document: dict[str, Any], read: Callable[[Any], Forest]) -
 
 
 def with_columns(forest: Forest, names: tuple[str, ...]) -> Forest:
-    """Return a forest whose features are the named columns, in this order."""
+    """Return a forest whose features are the named columns, in this order.
+
+    LightGBM writes an underscore for each space of a name.
+    """
     splits = np.flatnonzero(forest.feature >= 0)
     used, number = np.unique(forest.feature[splits], return_inverse=True)
-    split_names = [forest.feature_names[j] if forest.feature_names else f"f{j}" for j in used]
+    levels = forest.levels or {}
+    name_of = {}
+    for feature in {*used.tolist(), *levels}:
+        name = forest.feature_names[feature] if forest.feature_names else f"f{feature}"
+        name_of[feature] = name if name in names else name_with_spaces(name, names) or name
+    split_names = [name_of[feature] for feature in used.tolist()]
     unknown = [name for name in split_names if name not in names]
     if unknown:
         _refuse(f"features among {', '.join(names):.200}; got {', '.join(unknown):.200}")
     columns = [names.index(name) for name in split_names]
-    feature, levels = forest.feature.copy(), forest.levels or {}
+    feature = forest.feature.copy()
     feature[splits] = np.array(columns, dtype=np.int32)[number]
     return replace(
         forest,
@@ -68,8 +77,7 @@ def with_columns(forest: Forest, names: tuple[str, ...]) -> Forest:
         feature=feature,
         feature_names=names,
         has_all_columns=True,
-        levels={c: levels[j] for j, c in zip(used.tolist(), columns, strict=True) if j in levels}
-        or None,
+        levels={names.index(name_of[j]): levels[j] for j in levels if name_of[j] in names} or None,
     )
 
 
