@@ -380,6 +380,30 @@ def test_rankers_of_xgboost_score_as_they_do_there(settings, name, tmp_path):
     assert (forest.n_trees < n_trees) == ("learning_rate" in settings)
 
 
+def test_nodes_that_xgboost_has_pruned_are_skipped(tmp_path):
+    X, y, qid = DATA
+    settings = {"tree_method": "exact", "gamma": 1.0, "n_jobs": 1, "n_estimators": 5}
+    old = xgboost.XGBRanker(**settings).fit(X, y, qid=qid)
+    document = json.loads(old.get_booster().save_raw("json"))
+    trees = document["learner"]["gradient_booster"]["model"]["trees"]
+    deleted = [int(tree["tree_param"]["num_deleted"]) for tree in trees]
+    assert max(deleted) > 0
+    found = read(tmp_path, json.dumps(document))
+    assert found.n_nodes == sum(len(tree["parents"]) for tree in trees) - sum(deleted)
+    np.testing.assert_array_equal(forest_scores(found, X)[:, 0], old.predict(X))
+    tree = trees[deleted.index(max(deleted))]
+    for changes in ({"num_deleted": "1"}, {"num_deleted": str(len(tree["parents"]))}):
+        kept, tree["tree_param"] = tree["tree_param"], tree["tree_param"] | changes
+        with pytest.raises(ValueError, match="as many nodes without a parent as num_deleted"):
+            read(tmp_path, json.dumps(document))
+        tree["tree_param"] = kept
+    for name, value in [("left_children", 10**6), ("parents", 5), ("right_children", 0)]:
+        kept, tree[name] = tree[name], [tree[name][0], value, *tree[name][2:]]
+        with pytest.raises(ValueError, match="path must hold a model that is a sum of trees"):
+            read(tmp_path, json.dumps(document))
+        tree[name] = kept
+
+
 def frame_of_categories():
     rng = np.random.default_rng(0)
     columns = {

@@ -230,11 +230,15 @@ def _tree(document, number, n_features):
     n_nodes, n_values = _whole(sizes, "num_nodes"), max(1, _whole(sizes, "size_leaf_vector", "1"))
     if _entry(document, "id", int) != number or _whole(sizes, "num_feature") > n_features:
         _refuse("trees in order, and of as many features")
-    if _whole(sizes, "num_deleted", "0") != 0:
-        _refuse("trees without deleted nodes")
     tree = {name: _array(document, name, "i", n_nodes) for name in _WHOLE_PER_NODE}
     tree |= {name: _array(document, name, "f", n_nodes) for name in _REAL_PER_NODE}
     _array(document, "base_weights", "f", n_nodes * n_values)
+    n_deleted = _whole(sizes, "num_deleted", "0")
+    if n_deleted:
+        if n_values > 1 or len(_entry(document, "categories_nodes", list | np.ndarray)):
+            _refuse("trees without deleted nodes")
+        tree = _without_deleted(tree, n_deleted)
+        n_nodes -= n_deleted
     left, right = tree["left_children"], tree["right_children"]
     is_leaf = left == -1
     nodes = np.arange(n_nodes)[~is_leaf]
@@ -254,6 +258,25 @@ def _tree(document, number, n_features):
     tree["values"] = _leaf_values(document, tree, is_leaf, n_values)
     tree["is_leaf"] = is_leaf
     return tree | _categories(document, tree)
+
+
+def _without_deleted(tree, n_deleted):
+    """Return the arrays of a tree without deleted nodes, which are children of no node.
+
+    XGBoost leaves them where they are if it prunes a tree, as ``tree_method="exact"`` does.
+    """
+    numbers = np.arange(len(tree["parents"]))
+    parents = np.where(np.isin(tree["parents"], numbers), tree["parents"], 0)
+    children = tree["left_children"], tree["right_children"]
+    kept = (numbers == 0) | np.logical_or(*(side[parents] == numbers for side in children))
+    if np.count_nonzero(~kept) != n_deleted:
+        _refuse("as many nodes without a parent as num_deleted")
+    number_of = dict(zip(numbers[kept].tolist(), range(len(numbers)), strict=False))
+    tree = {name: values[kept] for name, values in tree.items()}
+    for name in _RELATIVES:
+        values = [number_of.get(node, node) for node in tree[name].tolist()]
+        tree[name] = np.array(values, dtype=np.int64)
+    return tree
 
 
 def _leaf_values(document, tree, is_leaf, n_values):
