@@ -252,6 +252,15 @@ def test_damaged_dumps_of_xgboost_are_refused(changes, rule, tmp_path):
         read_forest(tmp_path / "model")
 
 
+def test_linear_boosters_are_said_to_have_no_trees(tmp_path):
+    model = xgboost.train({"booster": "gblinear"}, xgboost.DMatrix(np.nan_to_num(X), TARGET), 2)
+    (tmp_path / "model").write_text(dump_of(model))
+    with pytest.raises(ValueError, match="trees, not the weights of a linear model"):
+        read_forest(tmp_path / "model")
+    with pytest.raises(ValueError, match="trees of booster 'gbtree'"):
+        read_forest(model)
+
+
 @pytest.mark.parametrize(
     ("key", "value", "rule"),
     [

@@ -86,11 +86,13 @@ def read_forest(
     -------
     Forest
         Its scores equal the raw scores (margins) of the program that trained the model: for
-        CatBoost up to rounding, else bit for bit. A random forest scores by the mean of its trees,
-        up to rounding; LightGBM's raw scores are their sum. A dump of XGBoost lacks the
-        ``base_score``, so that all its scores differ by that number; where engines treat missing
-        values otherwise than XGBoost, scores equal XGBoost's. If XGBoost stopped early, trees
-        after the best iteration are dropped, as in XGBRanker; a Booster keeps all trees.
+        CatBoost up to rounding, else bit for bit, except that XGBoost's logarithm of
+        ``base_score``, as in ``count:poisson``, may differ in the last digit of single precision.
+        A random forest scores by the mean of its trees, up to rounding; LightGBM's raw scores are
+        their sum. A dump of XGBoost lacks the ``base_score``, so that all its scores differ by that
+        number; where engines treat missing values otherwise than XGBoost, scores equal XGBoost's.
+        If XGBoost stopped early, trees after the best iteration are dropped, as in XGBRanker; a
+        Booster keeps all trees.
 
     Raises
     ------

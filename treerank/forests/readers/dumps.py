@@ -116,6 +116,8 @@ def read_xgboost_dump(document: Any) -> Forest:
             if "leaf" in split:
                 growing.values[node] = _single(split["leaf"])
                 continue
+            if "weight" in split:
+                _refuse("trees, not the weights of a linear model (booster 'gblinear')")
             if "split_condition" not in split:
                 _refuse("splits with a split_condition: train without features of type 'i'")
             children = {child["nodeid"]: child for child in split["children"]}

@@ -100,8 +100,9 @@ _MARGINS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 def read_xgboost_model(document: dict[str, Any]) -> Forest:
     """Return the trees of a model that XGBoost itself trained, also by other objectives and DART.
 
-    Scores are margins, before an objective turns them into probabilities or rates. A fit that
-    stopped early scores by the trees up to its best iteration, as XGBRanker does.
+    Scores are margins, before an objective turns them into probabilities or rates. The logarithm of
+    ``base_score`` may differ in its last digit, since XGBoost takes it from the C library. A fit
+    that stopped early scores by the trees up to its best iteration, as XGBRanker does.
     """
     learner = dict(document["learner"])
     boosted, weights = dict(_entry(learner, "gradient_booster", dict)), None
