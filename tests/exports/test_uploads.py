@@ -139,6 +139,13 @@ def test_a_version_of_a_program_has_its_format(format, version, expected, tmp_pa
         ),
         ({"format": "opensearch", "version": 2.18}, "version must be .*text of numbers|str"),
         ({"format": "opensearch", "version": "new"}, "version must be text of numbers, .*'new'"),
+        *(
+            (
+                {"format": "elasticsearch-plugin", "version": version},
+                f"version must be the month .* such as '2024-02', .* got '{version}'",
+            )
+            for version in ("9.1", "8", "2024", "2024-13", "2024.02")
+        ),
         ({"format": "elastic"}, "format 'elastic' is now 'elasticsearch'; the plugin"),
         ({"format": "elasticsearch-2023"}, "is now 'elasticsearch-plugin' with version='2023-12'"),
     ],

@@ -23,7 +23,8 @@ _HELP = {
     "check": "Data file of documents that the other program must rank in the same order.",
     "allow": f"Accept this difference with a warning; may be repeated: {', '.join(REASONS)}.",
     "features": f"File for a draft of the feature set, .json; for {', '.join(FEATURE_SETS)}.",
-    "version": "Version of the search engine, such as 2.18; by default the newest.",
+    "version": "Version of the search engine, such as 2.18; by default the newest. For "
+    "elasticsearch-plugin, the month in which the plugin was released, such as 2024-02.",
     "feature_set": "Feature set, or in Solr feature store, that the engine has already; by default "
     "it is called like the model.",
     "name": "Name of the model in a search engine (the file is then the request that uploads it), "

@@ -24,6 +24,7 @@ from treerank.renamed import RENAMED_FORMATS
 from treerank.spelling import spelled
 
 _VERSION = re.compile(r"\d{1,9}([.-]\d{1,9})*", re.ASCII)
+_MONTH = re.compile(r"20\d\d-(0[1-9]|1[0-2])(-\d\d)?", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -158,10 +159,16 @@ def format_of_version(format: str, version: str | None) -> str:
             f"read alike or which names one; got {quote(version)}. {', '.join(VERSIONS)} have "
             "versions."
         )
+    newest = next(iter(VERSIONS[format]))
+    if _MONTH.fullmatch(newest) and not (isinstance(version, str) and _MONTH.fullmatch(version)):
+        raise ValueError(
+            f"{spelled('version')} must be the month in which the plugin was released, such as "
+            f"{quote(newest)}, and not the number of an Elasticsearch; got {quote(version)}."
+        )
     if not isinstance(version, str) or not _VERSION.fullmatch(version):
         raise ValueError(
             f"{spelled('version')} must be text of numbers, such as "
-            f"{quote(next(iter(VERSIONS[format])))}; got {quote(version)}."
+            f"{quote(newest)}; got {quote(version)}."
         )
     first = (name for start, name in VERSIONS[format].items() if _parts(version) >= _parts(start))
     return next(first)
