@@ -363,6 +363,28 @@ def test_a_query_adds_the_score_to_a_table_of_any_name_and_says_what_is_missing(
     connection.close()
 
 
+@pytest.mark.parametrize("program", ["sqlite", "duckdb"])
+@pytest.mark.parametrize(
+    "name", ["main.documents", "temp.d", "lake.shop.documents", "treerank_documents", "d"]
+)
+def test_a_query_is_checked_whatever_the_database_of_its_table(
+    name, program, tmp_path, monkeypatch
+):
+    run_named(program)  # or skip
+    monkeypatch.setattr(
+        "treerank.exports.program_runs.find_spec", lambda _: program == "duckdb" or None
+    )
+    frame = pd.DataFrame(SMALL[0], columns=["price", "treerank_documents", "d", "AS d"])
+    frame["shop"] = pd.Categorical(np.where(SMALL[2] % 2, f'FROM "{name}"', '"d"'))
+    ranker = TreeDirectRanker(HistogramTrees(250, min_child_samples=1), random_state=0)
+    ranker.fit(frame, *SMALL[1:])
+    report = export(ranker, tmp_path / "model.sql", format="sql", name=name, check=frame)
+    assert report.program.lower().startswith(program)
+    assert report.largest_difference == 0
+    table = ".".join(f'"{part}"' for part in name.split("."))
+    assert f"FROM {table} AS d" in (tmp_path / "model.sql").read_text()
+
+
 @pytest.mark.parametrize("part", ["linear", HistogramTrees(10), LightGBMTrees(10)])
 @pytest.mark.parametrize("kind", ["bool", "boolean"])
 def test_a_query_runs_on_a_table_with_truth_values(part, kind, tmp_path, monkeypatch):

@@ -111,9 +111,10 @@ def export(
         ``check`` must be the result of :func:`treerank.read_runs`.
     version : str, default=None
         Version of the program, such as "2.18" of "opensearch"; None is the newest one. For
-        "elasticsearch-plugin", it is the month in which the plugin was released, such as "2024-02".
+        "elasticsearch-plugin", it is the month in which the plugin was released, as in "2024-02".
         Formats "opensearch", "solr" and "elasticsearch-plugin" differ in what missing values
-        become, see :data:`treerank.exports.formats.VERSIONS`. The report names the format of the version.
+        become, see :data:`treerank.exports.formats.VERSIONS`. The report names the format of the
+        version.
     check : (X, y, qid), (X, y) or X, default=None
         Documents in memory that the other program must rank as the ranker does; the result of a
         file reader will do. Without qid, they are one query. Formats whose program scores some

@@ -41,6 +41,8 @@ class ProgramRun(NamedTuple):
 #: ``run(content, X, written)`` scores documents with the program itself.
 Run = Callable[[bytes, np.ndarray, Written], ProgramRun | None]
 
+#: Name of the table with the documents of a check.
+_TABLE = "treerank_documents"
 _MOST_SECONDS = 600
 _ONE_BY_ONE = 1000  # documents that are also scored without NumPy
 _PYTHON = f"""
@@ -91,15 +93,12 @@ def sqlite_scores(query: str, columns: list[list[Any]], written: Written) -> Pro
     connection = sqlite3.connect(":memory:")
     try:
         names = ["treerank_row INTEGER", *(quoted(name) for name in written.names)]
-        schema = table_name(written)[:-1]
-        for part in schema:  # in SQLite, a schema is an attached database
-            connection.execute(f"ATTACH ':memory:' AS {quoted(part)}")
-        table = ".".join(map(quoted, table_name(written)))
-        connection.execute(f"CREATE TABLE {table} ({', '.join(names)})")
+        connection.execute(f"CREATE TABLE {_TABLE} ({', '.join(names)})")
         marks = ", ".join("?" * len(names))
         rows = zip(range(len(columns[0]) if columns else 0), *columns, strict=True)
-        connection.executemany(f"INSERT INTO {table} VALUES ({marks})", rows)
-        scores = connection.execute(f"SELECT score FROM ({_body(query)}) ORDER BY treerank_row")
+        connection.executemany(f"INSERT INTO {_TABLE} VALUES ({marks})", rows)
+        body = _body(query, written)
+        scores = connection.execute(f"SELECT score FROM ({body}) ORDER BY treerank_row")
         values = [row[0] for row in scores]
     finally:
         connection.close()
@@ -115,12 +114,9 @@ def duckdb_scores(query: str, columns: list[list[Any]], written: Written) -> Pro
     arrays = [pyarrow.array(rows), *(pyarrow.array(values) for values in columns)]
     documents = pyarrow.table(arrays, names=["treerank_row", *written.names])
     with duckdb.connect() as connection:
-        connection.register("treerank_documents", documents)
-        for part in table_name(written)[:-1]:
-            connection.execute(f"CREATE SCHEMA {quoted(part)}")
-        table = ".".join(map(quoted, table_name(written)))
-        connection.execute(f"CREATE TABLE {table} AS SELECT * FROM treerank_documents")
-        scores = connection.execute(f"SELECT score FROM ({_body(query)}) ORDER BY treerank_row")
+        connection.register(_TABLE, documents)
+        body = _body(query, written)
+        scores = connection.execute(f"SELECT score FROM ({body}) ORDER BY treerank_row")
         values = scores.fetchnumpy()["score"]
     return ProgramRun(np.asarray(values, dtype=np.float64), f"DuckDB {duckdb.__version__}")
 
@@ -136,14 +132,19 @@ def quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def table_name(written: Written) -> list[str]:
-    """Return the name of the table in its parts: schema and table, or the table alone."""
-    return written.prefix.split(".")
+def table_name(written: Written) -> str:
+    """Return the name of the table, quoted in its parts, such as schema and table."""
+    return ".".join(map(quoted, written.prefix.split(".")))
 
 
-def _body(query: str) -> str:
-    """Return a query without its final semicolon."""
-    return query.rstrip().removesuffix(";")
+def _body(query: str, written: Written) -> str:
+    """Return a query of the table of the check, without its final semicolon.
+
+    The table that the user names may be in a database or a schema that is not here. It comes last
+    in the query, after all texts of categories.
+    """
+    before, table, after = query.rstrip().removesuffix(";").rpartition(table_name(written))
+    return f"{before}{_TABLE if table else ''}{after}"
 
 
 def number_columns(written: Written) -> set[int]:

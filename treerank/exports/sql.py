@@ -27,11 +27,10 @@ _LARGEST = np.finfo(np.float64).max
 
 def write_sql(written: Written) -> str:
     """Return the SQL query that computes the scores."""
-    table = ".".join(map(quoted, table_name(written)))
     terms = [*_tree_terms(written), *_linear_terms(written)]
     total = f"CAST({_number(float(written.forest.constant[0]))} AS DOUBLE PRECISION)"
     blocks = [terms[begin : begin + _TOGETHER] for begin in range(0, len(terms), _TOGETHER)] or [[]]
-    source = table
+    source = table_name(written)
     for number, block in enumerate(blocks, start=1):
         name = "score" if number == len(blocks) else f"score_{number}"
         sums = "\n + ".join([total, *block])
