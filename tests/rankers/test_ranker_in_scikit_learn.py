@@ -11,9 +11,11 @@ from sklearn.metrics import adjusted_rand_score, pairwise_distances
 from sklearn.model_selection import GridSearchCV, cross_validate
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils.estimator_checks import parametrize_with_checks
+from small_rankers import made
 
 from treerank import LightGBMTrees, QueryKFold, TreeDirectRanker, XGBoostTrees
 from treerank.rankers import NestedRanker, StreamingRanker
+from treerank.registry import RANKERS
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_thread")]
 X, y, qid = ranking_data()
@@ -76,6 +78,23 @@ def test_cross_validation_carries_weights_along():
     params = {"qid": qid, "sample_weight": np.ones(len(X)), "query_weight": 1.0 + qid}
     scores = cross_validate(ranker, X, y, cv=QueryKFold(2), params=params)["test_score"]
     assert (scores > 0.8).all()
+
+
+@pytest.mark.usefixtures("routing")
+def test_pairs_of_row_numbers_are_not_carried_into_folds_where_these_are_other_rows():
+    ranker, params = some_ranker(), {"qid": qid, "given_pairs": [[0, 1]]}
+    with pytest.raises(TypeError, match=r"Unexpected args: {'given_pairs'} in fit"):
+        ranker.set_fit_request(given_pairs=True)
+    with pytest.raises(TypeError, match=r"given_pairs.* not routed"):
+        cross_validate(ranker, X, y, cv=QueryKFold(2), params=params)
+    assert clone(ranker.set_fit_request(sample_weight=True)).fit(X, y, qid, given_pairs=[[0, 1]])
+
+
+@pytest.mark.parametrize("name", RANKERS)
+def test_every_ranker_says_which_arguments_of_fit_scikit_learn_passes_on(name):
+    requests = made(name).get_metadata_routing().fit.requests
+    assert requests["qid"] is requests["position"] is True
+    assert "given_pairs" not in requests
 
 
 @pytest.mark.parametrize("part", ["lightgbm", "xgboost", "histogram"])

@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
+from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
 from treerank.all_or_nothing import all_or_nothing
@@ -139,7 +140,8 @@ class Ranker(Scored):
     array([3, 1, 2])
     """
 
-    __metadata_request__fit: ClassVar = {"qid": True, "position": True}
+    #: Row numbers of pairs would be those of other documents in each fold: they cannot be routed.
+    __metadata_request__fit: ClassVar = {"qid": True, "position": True, "given_pairs": UNUSED}
 
     #: Rules of the fitted attributes of a subclass: plain values, arrays, feature parts, rankers.
     _learned: ClassVar[dict[str, StateRule]] = {}
