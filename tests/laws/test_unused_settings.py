@@ -63,6 +63,18 @@ def seeded(name, **settings):
 
 
 @pytest.mark.parametrize("name", NAMES)
+def test_callbacks_are_called_or_a_warning_says_that_they_are_not(name):
+    numbers = []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        callbacks = [lambda n_done, n_total, values: numbers.append(n_done)]
+        seeded(name).fit(DATA.X, DATA.y, DATA.qid, callbacks=callbacks)
+    said = [warning for warning in caught if "callbacks are not used" in str(warning.message)]
+    assert bool(numbers) != bool(said)
+    assert bool(said) or name not in ("linear", "RankSVM", "ForestRanker", "ColumnRanker")
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_a_setting_counts_or_a_message_says_that_it_does_not(name):
     scores, said = answers(seeded(name))
     assert not [message for message in said if "replaces" in message or "left out" in message]

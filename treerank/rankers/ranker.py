@@ -229,7 +229,7 @@ class Ranker(Scored):
             Each is called as ``callback(n_done, n_total, values)`` after every iteration, with the
             latest values of the metrics on the ``eval_set`` by name. The fit ends if one returns
             True. Stages then go on with the next part, and an ensemble keeps the parts whose fits
-            are complete.
+            are complete. A fit without iterations, as of a linear model, calls none, and warns.
 
         Returns
         -------
@@ -245,7 +245,13 @@ class Ranker(Scored):
                 if any(value is not None for value in (y, qid, sample_weight, position)):
                     raise ValueError("y, qid, sample_weight and position must be None: X has them.")
                 X, y, qid, position, sample_weight = X
-        listener = together([current_listener(), *callbacks])
+        iterations: list[int] = []
+        listener = together(
+            [
+                *(current_listener(), *callbacks),
+                lambda n_done, n_total, values: iterations.append(n_done),
+            ]
+        )
         seed = seed_of(self)
         if is_share(eval_set) and position is not None:
             raise ValueError(
@@ -258,9 +264,13 @@ class Ranker(Scored):
         if data.position is not None:
             data, self.propensities_ = relevance_of_clicks(data, self.clicks, seed)
         with listening(listener):
-            return self._fit_training_set(
-                data, eval_set=eval_set, eval_metric=eval_metric, seed=seed
+            self._fit_training_set(data, eval_set=eval_set, eval_metric=eval_metric, seed=seed)
+        if callbacks and not iterations:
+            warn_user(
+                f"callbacks are not used: {quote(self)} was fitted without iterations after which "
+                "they could be called. Leave them out."
             )
+        return self
 
     def _refuse_categories(self) -> None:
         """Refuse columns of categories if the ranker would take their codes for numbers."""
