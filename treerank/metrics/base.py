@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.exceptions import UndefinedMetricWarning
 
-from treerank.checks import check_column, check_count, quote, refuse_other_order, warn_user
+from treerank.checks import check_column, check_count, quote, warn_user
 from treerank.display.texts import shortened
 from treerank.documents.gains import count_relevant
 from treerank.documents.queries import ByRow, Queries, QueryGroups, warn_without_qid
@@ -170,7 +170,6 @@ class Metric(RenamedMembers, ABC):
 
         Unjudged documents (NaN) are removed from the list.
         """
-        refuse_other_order({"y": y, "scores": scores, "qid": qid})
         labels = check_column("y", y, some_unjudged=True)
         warn_without_qid(qid, len(labels))
         judged = np.flatnonzero(~np.isnan(labels))

@@ -104,7 +104,6 @@ class FunctionMetric:
     @check_arguments
     def per_query(self, y: ArrayLike, scores: ArrayLike, qid: Queries = None) -> np.ndarray:
         """Return the value of the function on each query alone; NaN if no document is judged."""
-        refuse_other_order({"y": y, "scores": scores, "qid": qid})
         y = check_column("y", y, some_unjudged=True)
         scores, groups = check_column("scores", scores, len(y)), QueryGroups.from_qid(qid, len(y))
         judged = [not np.isnan(y[rows]).all() for rows in groups.rows]
