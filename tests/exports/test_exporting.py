@@ -391,6 +391,16 @@ def test_what_a_format_cannot_say_of_categories_is_named():
         sets.codes[place] = code
         with pytest.raises(ValueError, match=f"whole numbers from 0 to 65535; got {code}"):
             converted("xgboost", Components(forest), NAMES)
+    for place, code in (
+        (sets.starts[1] - 1, 2**31),
+        (sets.starts[1] - 1, 65535.5),
+        (0, -(2**31) - 1),
+    ):
+        sets.codes[place] = code
+        with pytest.raises(ValueError, match=f"from -2147483648 to 2147483647; got {code}"):
+            converted("onnx", Components(forest), NAMES)
+        sets.codes[place] = np.clip(np.trunc(code), -(2**31), 2**31 - 1)
+        converted("onnx", Components(forest), NAMES)
 
 
 def test_five_features_that_differ_are_listed(tmp_path):

@@ -18,7 +18,6 @@ from treerank.forests.forest import Forest
 
 #: Advice on models of several kinds of components.
 TREES_ALONE = " Trees alone can go there: fit them without other parts."
-_MOST_CODES = 2**16
 _NAMES = {"trees": "trees", "linear": "a linear model", "network": "a network"}
 
 
@@ -284,13 +283,13 @@ def _check_can_say(
             raise ValueError(
                 f"format {quote(name)} has no empty sets where zeros are missing values."
             )
-    if target.whole_codes and sets is not None:
-        codes = sets.codes
-        wrong = codes[(codes != np.trunc(codes)) | (codes < 0) | (codes >= _MOST_CODES)]
+    if target.codes is not None and sets is not None:
+        codes, least, most = sets.codes, target.codes[0], target.codes[-1]
+        wrong = codes[(codes != np.trunc(codes)) | (codes < least) | (codes > most)]
         if len(wrong):
             raise ValueError(
-                f"format {quote(name)} takes categories that are whole numbers from 0 to "
-                f"{_MOST_CODES - 1}; got {wrong[0]}."
+                f"format {quote(name)} takes categories that are whole numbers from "
+                f"{least} to {most}; got {wrong[0]}."
             )
     if target.max_depth is not None and forest.depth > target.max_depth:
         raise ValueError(

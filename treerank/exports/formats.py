@@ -62,8 +62,8 @@ class ExportFormat:
         to compute in single precision, too.
     max_depth : int, default=None
         Splits on a path that the program, or a reader of nested values, still takes.
-    whole_codes : bool, default=False
-        Whether categories must be whole numbers from 0 to 65535.
+    codes : range, default=None
+        Codes of categories that the format can hold; None are all numbers.
     adds : collection of {"linear", "network"}, default=()
         Other components that ``write`` writes, too, and that the program adds in double precision.
     linear_alone : LinearFile, default=None
@@ -87,7 +87,7 @@ class ExportFormat:
     consumer: Consumer | None = None
     single: Consumer | None = None
     max_depth: int | None = None
-    whole_codes: bool = False
+    codes: range | None = None
     adds: tuple[str, ...] = ()
     linear_alone: LinearFile | None = None
     has_relevance: bool = False

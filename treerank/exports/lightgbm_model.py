@@ -131,6 +131,6 @@ LIGHTGBM = ExportFormat(
     Consumer(
         AT_MOST_LIGHTGBM, categories="truncated", missing_category="right", zero_up_to=LIGHTGBM_ZERO
     ),
-    whole_codes=True,
+    codes=range(2**16),
     names=NameRule(_refuses, takes_empty=False),
 )

@@ -184,5 +184,6 @@ ONNX = ExportFormat(
     single=Consumer(BELOW_SINGLE, leaf_dtype="float32", sum_dtype="float32", categories="exact"),
     adds=("linear", "network"),
     has_relevance=True,
+    codes=range(-(2**31), 2**31),  # onnxruntime refuses others where it loads the file
     names=NameRule(lambda char: char == "\n"),  # which parts the names in the file
 )

@@ -134,6 +134,6 @@ XGBOOST = ExportFormat(
         largest=float(np.finfo(np.float32).max),
     ),
     max_depth=4096,
-    whole_codes=True,
+    codes=range(2**16),
     names=NameRule(_refuses),
 )
