@@ -338,7 +338,7 @@ def test_an_ensemble_of_trees_is_one_forest():
     assert ranker.forest().n_outputs == 1
     np.testing.assert_allclose(ranker.scorer()(rows), ranker.predict(rows), rtol=1e-12, atol=1e-12)
     with pytest.raises(ValueError, match=r"must be a sum of trees; got \['trees', 'linear'\]"):
-        TreeDirectRanker(Ensemble([trees, LinearModel()], n_bags=2)).fit(X, Y, QID).forest()
+        TreeDirectRanker(Ensemble([trees, LinearModel()], n_bags=2)).fit(rows, Y, QID).forest()
     forest = one_leaf(2)
     with pytest.raises(ValueError, match="take the same numbers for missing values"):
         summed([forest, replace(forest, missing_up_to=0.0)])

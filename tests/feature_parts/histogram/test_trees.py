@@ -164,7 +164,7 @@ def test_bad_parameters_data_and_models_are_refused():
     with pytest.raises(ValueError, match="monotone_constraints must be None with several"):
         fitted(TARGETS, monotone_constraints=[1, 0, 0, 0])
     with pytest.raises(ValueError, match="monotone_constraints must be 0 for categories"):
-        fitted(monotone_constraints=[1, 0, 0, 0], categorical_features=[0])
+        fitted(data=np.abs(X).round(), monotone_constraints=[1, 0, 0, 0], categorical_features=[0])
 
 
 def test_nothing_to_learn_gives_a_constant():

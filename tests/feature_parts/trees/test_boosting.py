@@ -281,7 +281,11 @@ def test_a_loss_that_overflows_is_named_with_the_iteration():
         ({"engine_params": {"learning_rate": 1}}, "engine_params must not hold .*'learning_rate'"),
         ({"monotone_constraints": [2, 0, 0, 0]}, "monotone_constraints must be -1, 0 or 1"),
         (
-            {"monotone_constraints": [1, 0, 0, 0], "categorical_features": [0]},
+            {
+                "monotone_constraints": [1, 0, 0, 0],
+                "categorical_features": [0],
+                "data": np.abs(X).round(),
+            },
             "monotone_constraints must be 0 for categories, which have no order; got .1, 0, 0, 0.",
         ),
         ({"categorical_features": [4]}, "categorical_features must be columns from 0 to 3; got 4"),

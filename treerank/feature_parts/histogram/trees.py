@@ -55,9 +55,9 @@ class HistogramTrees(BoostedTrees):
         -1 if the score may only fall with a feature, 1 if it may only rise, 0 for both. Only for
         objectives with one output.
     categorical_features : sequence of indices or names, default=None
-        Columns with integer codes of categories; ``None`` uses the categories of ``Rows``, which
-        rankers take from a data frame. The ``max_bin`` most frequent codes are
-        distinguished; the others are treated as missing values.
+        Columns with codes of categories, which are whole numbers from 0 and below 2^31, or NaN if
+        missing; ``None`` uses the categories of ``Rows``, which rankers take from a data frame. The
+        ``max_bin`` most frequent codes are distinguished; the others are treated as missing values.
     cat_smooth : float, default=10.0
         Number added to the sum of hessians of each category when categories are sorted.
     cat_l2 : float, default=10.0

@@ -25,6 +25,7 @@ from treerank.feature_parts.components import Components
 from treerank.feature_parts.rows import as_rows
 from treerank.feature_parts.trees.arguments import Groups, Signs, SomeColumns, column_indices
 from treerank.feature_parts.trees.auto_sizes import Sizes, auto_sizes
+from treerank.feature_parts.trees.category_codes import check_codes
 from treerank.feature_parts.trees.fixed_point import LARGEST, FixedPointDerivatives
 from treerank.feature_parts.trees.lost_values import warn_of_lost_values
 from treerank.feature_parts.trees.resuming import saver_of
@@ -153,8 +154,9 @@ class BoostedTrees(BaseEstimator):
         Groups of features. All features on a path from the root to a leaf are in one group. A
         feature in no group is never used; XGBoost uses it, but alone on its path.
     categorical_features : sequence of indices or names, default=None
-        Columns with integer codes of categories; ``None`` uses the categories of ``Rows``, which
-        rankers take from a data frame.
+        Columns with codes of categories, which are whole numbers from 0 and below 2^31, for XGBoost
+        below 2^24, or NaN if missing. ``None`` uses the categories of ``Rows``, which rankers take
+        from a data frame.
     early_stopping_rounds : int, "auto" or None, default="auto"
         Number of iterations without a better value on ``validation`` after which the fit stops.
         The trees up to the best iteration are kept. "auto" is ``2.5 / learning_rate`` with
@@ -201,6 +203,8 @@ class BoostedTrees(BaseEstimator):
     #: How a value becomes the code of a category, and the precision in which trees are added.
     category_rule: ClassVar[CodeRule] = "exact"
     sum_dtype: ClassVar[SumDtype] = "float64"
+    #: Largest code of a category that the engine can store.
+    most_code: ClassVar[int] = 2**31 - 1
     #: How the engine rounds features, if it does.
     rounding: ClassVar[str] = ""
     #: Settings with which several workers grow the same trees as one; None if they cannot.
@@ -244,9 +248,12 @@ class BoostedTrees(BaseEstimator):
         """
         objective, rows = as_objective(objective), as_rows(X, sparse=True)
         self._check_parameters(validation)
+        n_features = rows.shape[1]
+        categorical = self._categorical_columns(rows.columns, n_features)
+        if self.categorical_features is not None:  # of a data frame, this package chose the codes
+            check_codes(rows, categorical, self.most_code)
         if self.rounding:
             warn_of_lost_values(rows, self.as_read, self.rounding)
-        n_features = rows.shape[1]
         n_documents, n_queries = rows.total(np.array([len(rows), objective.n_queries])).tolist()
         self._refuse_empty_draws(n_documents)
         earlier = self._earlier_booster(n_features, objective.n_outputs)
@@ -288,7 +295,7 @@ class BoostedTrees(BaseEstimator):
             seed=check_random_state(self.random_state).randint(2**30),
             sizes=sizes,
             needs_values=needs_values,
-            categorical=self._categorical_columns(rows.columns, n_features),
+            categorical=categorical,
             n_threads=self.n_threads_for(len(rows) * n_features),
         )
         with kernel_threads(self.n_threads):

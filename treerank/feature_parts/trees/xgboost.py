@@ -125,6 +125,7 @@ class XGBoostTrees(BoostedTrees):
            [1.]])
     """
 
+    most_code: ClassVar[int] = 2**24 - 1
     category_rule: ClassVar[CodeRule] = "single"
     sum_dtype: ClassVar[SumDtype] = "float32"
     rounding: ClassVar[str] = "XGBoost rounds features to single precision"
