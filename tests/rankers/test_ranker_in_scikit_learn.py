@@ -83,18 +83,23 @@ def test_cross_validation_carries_weights_along():
 @pytest.mark.usefixtures("routing")
 def test_pairs_of_row_numbers_are_not_carried_into_folds_where_these_are_other_rows():
     ranker, params = some_ranker(), {"qid": qid, "given_pairs": [[0, 1]]}
-    with pytest.raises(TypeError, match=r"Unexpected args: {'given_pairs'} in fit"):
-        ranker.set_fit_request(given_pairs=True)
-    with pytest.raises(TypeError, match=r"given_pairs.* not routed"):
-        cross_validate(ranker, X, y, cv=QueryKFold(2), params=params)
-    assert clone(ranker.set_fit_request(sample_weight=True)).fit(X, y, qid, given_pairs=[[0, 1]])
+    for requests in ({}, {"given_pairs": False}):
+        with pytest.raises(TypeError, match=r"given_pairs.* not"):
+            cross_validate(
+                ranker.set_fit_request(**requests), X, y, cv=QueryKFold(2), params=params
+            )
+    requesting = clone(ranker.set_fit_request(given_pairs=True))
+    for evaluated in (requesting, GridSearchCV(requesting, {"sigma": [1.0]}, cv=QueryKFold(2))):
+        with pytest.raises(ValueError, match="given_pairs must not be requested of fit, since"):
+            cross_validate(evaluated, X, y, cv=QueryKFold(2), params=params)
+    assert clone(ranker.set_fit_request(given_pairs=False)).fit(X, y, qid, given_pairs=[[0, 1]])
 
 
 @pytest.mark.parametrize("name", RANKERS)
 def test_every_ranker_says_which_arguments_of_fit_scikit_learn_passes_on(name):
     requests = made(name).get_metadata_routing().fit.requests
     assert requests["qid"] is requests["position"] is True
-    assert "given_pairs" not in requests
+    assert not requests["given_pairs"]
 
 
 @pytest.mark.parametrize("part", ["lightgbm", "xgboost", "histogram"])

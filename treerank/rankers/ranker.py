@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
-from sklearn.utils.metadata_routing import UNUSED
+from sklearn.utils.metadata_routing import MetadataRequest
 from sklearn.utils.validation import check_is_fitted
 
 from treerank.all_or_nothing import all_or_nothing
@@ -140,8 +140,7 @@ class Ranker(Scored):
     array([3, 1, 2])
     """
 
-    #: Row numbers of pairs would be those of other documents in each fold: they cannot be routed.
-    __metadata_request__fit: ClassVar = {"qid": True, "position": True, "given_pairs": UNUSED}
+    __metadata_request__fit: ClassVar = {"qid": True, "position": True}
 
     #: Rules of the fitted attributes of a subclass: plain values, arrays, feature parts, rankers.
     _learned: ClassVar[dict[str, StateRule]] = {}
@@ -376,6 +375,20 @@ class Ranker(Scored):
         scores, y, groups = calibrating.of_all(scores_of(self, calibrating.X))
         if np.ptp(scores) > 0:
             self.calibration_slope_ = fit_calibration_slope(scores, y, groups)
+
+    def get_metadata_routing(self) -> MetadataRequest:
+        """Return what scikit-learn passes on to ``fit`` and other methods, in each fold.
+
+        Refuses a request of ``given_pairs``, whose row numbers are of other documents in a fold.
+        """
+        routing = super().get_metadata_routing()
+        if routing.fit.requests.get("given_pairs"):
+            raise ValueError(
+                "given_pairs must not be requested of fit, since their row numbers are of other "
+                "documents in each fold. Write a loop over the folds, and number the pairs anew in "
+                "each; set_fit_request(given_pairs=False) takes the request back."
+            )
+        return routing
 
     @check_arguments
     def save(self, path: str | Path) -> None:
