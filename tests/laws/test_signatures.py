@@ -49,10 +49,10 @@ def test_a_signature_has_the_types_that_a_caller_writes(name):
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_a_function_says_how_to_write_a_call_with_an_unknown_word(name):
+def test_a_function_says_how_to_write_a_call_with_an_unknown_keyword(name):
     function = CALLABLES[name]
     with pytest.raises(TypeError, match=rf"{function.__name__}.*Write {function.__name__}\("):
-        function(no_such_word=1)
+        function(no_such_argument=1)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -149,15 +149,15 @@ def code_advice(column: Any) -> str:
     >>> code_advice(nw.from_native(X)["size"])
     "If it was a category in training, write its codes: X['size'] = X['size'].astype(\
 pd.CategoricalDtype(kinds)).cat.codes.replace(-1, np.nan), where kinds are the categories of the \
-training data in their order. The file of the trees does not tell them."
+training data in their order. The model file does not contain them."
     """
     template = "{}.astype(pd.CategoricalDtype(kinds)).cat.codes.replace(-1, np.nan)"
     if column.implementation.is_polars():
         template = "{}.cast(pl.Enum(kinds), strict=False).to_physical()"
     return (
         f"If it was a category in training, write its codes: {_assigned(column, template)}, where "
-        "kinds are the categories of the training data in their order. The file of the trees does "
-        "not tell them."
+        "kinds are the categories of the training data in their order. The model file does not "
+        "contain them."
     )
 
 

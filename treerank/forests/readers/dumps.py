@@ -67,7 +67,10 @@ def with_columns(forest: Forest, names: tuple[str, ...]) -> Forest:
     split_names = [name_of[feature] for feature in used.tolist()]
     unknown = [name for name in split_names if name not in names]
     if unknown:
-        _refuse(f"features among {', '.join(names):.200}; got {', '.join(unknown):.200}")
+        raise ValueError(
+            f"Trees must have features among {', '.join(names):.200}; got "
+            f"{', '.join(unknown):.200}."
+        )
     columns = [names.index(name) for name in split_names]
     feature = forest.feature.copy()
     feature[splits] = np.array(columns, dtype=np.int32)[number]
