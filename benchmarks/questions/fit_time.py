@@ -144,25 +144,28 @@ def first_seconds(names, n_turns):
     with tempfile.TemporaryDirectory() as folder:
         for turn in range(n_turns + 1):
             for name in names:
-                found = seconds_of(
-                    *FIRSTS[name], PYTHONDONTWRITEBYTECODE="", NUMBA_CACHE_DIR=folder
-                )
+                found = seconds_of(*FIRSTS[name], folder)
                 seconds[name] += [found] if turn else []
     return {name: {"seconds": np.median(seconds[name])} for name in names}
 
 
 def compiled_seconds(name, n_processes):
-    """Return the median seconds of one of ``COMPILED`` in processes without stored kernels."""
+    """Return the median seconds of one of ``COMPILED`` in processes without stored kernels.
+
+    A process before them stores bytecode, as the installation of a package does.
+    """
     seconds = []
-    for _ in range(n_processes):
+    for _ in range(1 + n_processes):
         with tempfile.TemporaryDirectory() as folder:
-            seconds.append(seconds_of(*COMPILED[name], NUMBA_CACHE_DIR=folder))
-    return {"seconds": np.median(seconds)}
+            seconds.append(seconds_of(*COMPILED[name], folder))
+    return {"seconds": np.median(seconds[1:])}
 
 
-def seconds_of(before, timed, **environment):
+def seconds_of(before, timed, kernel_folder):
     """Return the seconds of a statement in a fresh process, after the statements before it."""
-    (word,) = processes.run(FIRST.format(before=before, timed=timed), **environment)
+    source = FIRST.format(before=before, timed=timed)
+    environment = {"PYTHONDONTWRITEBYTECODE": "", "NUMBA_CACHE_DIR": kernel_folder}
+    (word,) = processes.run(source, **environment)
     return float(word)
 
 

@@ -456,6 +456,17 @@ def test_bad_input_is_refused_before_anything_is_fitted(changed, error, message)
     assert FITS == []
 
 
+@pytest.mark.filterwarnings("ignore:1 of .* queries have no judgment")
+@pytest.mark.parametrize("part", ["training", "test"])
+def test_splits_without_judged_documents_are_refused(part):
+    of_first = qid == qid[0]
+    rows = {"training": np.flatnonzero(~of_first), "test": np.flatnonzero(of_first)}
+    train, test = rows.values() if part == "test" else reversed(rows.values())
+    message = f"with labels in each {part} set; split 1 has none among {of_first.sum()} documents"
+    with pytest.raises(ValueError, match=message):
+        compare({"a": RankSVM()}, (X, np.where(of_first, np.nan, y), qid), cv=[(train, test)])
+
+
 def test_data_in_three_arguments_are_told_to_be_one():
     with pytest.raises(TypeError, match=r"one tuple: compare\(rankers, \(X, y, qid\)\)"):
         compare({"a": Weigher()}, *DATA)

@@ -20,8 +20,8 @@ from treerank import (
     XGBoostTrees,
     make_web_search,
 )
-from treerank.baselines import LambdaMART
-from treerank.feature_parts import StreamingTrees
+from treerank.baselines import LambdaMART, RankNet, SortNet
+from treerank.feature_parts import MLP, LinearModel, SoftTrees, StreamingTrees
 from treerank.feature_parts.engine_words import (
     ADVICE,
     ATTRIBUTES,
@@ -106,6 +106,25 @@ def test_answers_hide_no_error_of_an_attribute():
     ):
         TreeDirectRanker().color_  # noqa: B018
     assert pickle.loads(pickle.dumps(TreeDirectRanker(loss="hinge"))).loss == "hinge"
+
+
+@pytest.mark.parametrize(
+    ("cls", "word", "advice"),
+    [
+        (MLP, "hidden_layer_sizes", "MLP(hidden=...)"),
+        (MLP, "alpha", "MLP(weight_decay=...)"),
+        (MLP, "num_leaves", "TreeDirectRanker(HistogramTrees(num_leaves=...))"),
+        (RankNet, "epochs", "RankNet(n_epochs=...)"),
+        (SortNet, "hidden_layer_sizes", "SortNet(n_hidden=...)"),
+        (SoftTrees, "max_depth", "SoftTrees(depth=...)"),
+        (SoftTrees, "n_trees", "SoftTrees(n_estimators=...)"),
+        (LinearModel, "reg_lambda", "LinearModel(alpha=...)"),
+        (LinearModel, "loss", "TreeDirectRanker(LinearModel(), loss=...)"),
+    ],
+)
+def test_words_of_networks_and_linear_models_are_answered(cls, word, advice):
+    with pytest.raises(TypeError, match=f"{cls.__name__} has no {word}; write {re.escape(advice)}"):
+        cls(**{word: 7})
 
 
 def test_words_of_predict_are_answered():
@@ -224,7 +243,8 @@ def test_answers_name_parameters_that_there_are():
     parts = LightGBMTrees().get_params().keys()
     ranker = TreeDirectRanker().get_params(deep=False).keys()
     assert ranker - parts == {*OF_RANKER, *inspect.signature(PairSettings).parameters}
-    assert THEIRS.keys() <= parts | ranker
+    networks = {"depth", *MLP().get_params(), *LinearModel().get_params(), *SortNet().get_params()}
+    assert THEIRS.keys() <= parts | ranker | networks
 
 
 def test_words_of_the_pages_on_moving_are_answered():

@@ -5,6 +5,7 @@ import inspect
 import pkgutil
 
 import pytest
+from sklearn.base import BaseEstimator
 from small_rankers import DATA, NAMES, made
 
 import treerank
@@ -53,6 +54,23 @@ def test_a_function_says_how_to_write_a_call_with_an_unknown_keyword(name):
     function = CALLABLES[name]
     with pytest.raises(TypeError, match=rf"{function.__name__}.*Write {function.__name__}\("):
         function(no_such_argument=1)
+
+
+ESTIMATORS = [
+    name
+    for name, value in CALLABLES.items()
+    if inspect.isclass(value) and issubclass(value, BaseEstimator)
+    if value.__init__ is not object.__init__  # else a base class without parameters
+]
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_an_estimator_says_how_to_write_a_call_with_an_unknown_keyword(name):
+    cls = CALLABLES[name]
+    with pytest.raises(TypeError, match=rf"{cls.__name__}: .*Write {cls.__name__}\("):
+        cls(no_such_argument=1)
+    shown = str(inspect.signature(cls.__init__))
+    assert "Annotated" not in shown
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -4,9 +4,9 @@ To add one, derive a dataclass from :class:`BoostedRanker`, name the objective i
 and list it in :mod:`treerank.baselines`.
 """
 
-from dataclasses import KW_ONLY, dataclass, fields
+from dataclasses import KW_ONLY, fields
 
-from treerank.feature_parts.engine_words import answers_engine_words
+from treerank.feature_parts.estimator import estimator
 from treerank.feature_parts.histogram.trees import HistogramTrees
 from treerank.metrics.registry import AnyMetric
 from treerank.objectives.pairs.weights import Weight
@@ -17,8 +17,7 @@ from treerank.rankers.direct_ranker import DirectRanker
 _SET_BY_RANKER = {"random_state", "warm_start"}
 
 
-@answers_engine_words
-@dataclass(eq=False, repr=False)
+@estimator
 class BoostedRanker(DirectRanker):
     """Histogram trees fitted to an objective: the parameters of all boosted rankers.
 
@@ -100,8 +99,7 @@ class BoostedRanker(DirectRanker):
         return HistogramTrees(**shared)
 
 
-@answers_engine_words
-@dataclass(eq=False, repr=False, kw_only=True)
+@estimator(kw_only=True)
 class LambdaMART(BoostedRanker):
     """LambdaMART [1]_: histogram trees fitted to lambda gradients.
 

@@ -7,7 +7,6 @@ length of step, and list it in :mod:`treerank.baselines`.
 """
 
 import math
-from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -18,6 +17,7 @@ from treerank.baselines.training_checks import start_progress, warn_of_constant_
 from treerank.documents.reading import Accepts
 from treerank.documents.rows import Rows
 from treerank.feature_parts.components import Components
+from treerank.feature_parts.estimator import estimator
 from treerank.files.states import array, count, entries, history
 from treerank.forests.building import GrowingForest, sample_trees
 from treerank.forests.scoring import forest_scores
@@ -32,7 +32,7 @@ from treerank.rankers.training_objective import objective_of
 _COLUMNS = ("feature", "threshold", "missing", "weight")
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
+@estimator(kw_only=True)
 class StumpRanker(Ranker):
     """A sum of stumps that lowers a pair loss.
 

@@ -26,7 +26,7 @@ With **trust bias**, users click at position :math:`k` with probability
    affine corrections for unbiased learning to rank. CIKM.
 """
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from typing import Any, Self
 
 import numpy as np
@@ -53,10 +53,10 @@ from treerank.documents.ranking_data import RankingData
 from treerank.documents.rows import Rows
 from treerank.feature_parts.bags import deal_bags
 from treerank.feature_parts.base import FeaturePart
+from treerank.feature_parts.estimator import estimator
 from treerank.feature_parts.registry import reads_sparse
 from treerank.objectives.judgments import Judgments
 from treerank.parameters import (
-    PlainSignature,
     Probability,
     Seed,
     Several,
@@ -94,7 +94,7 @@ def gamma_shape(clicks: np.ndarray, expected: np.ndarray) -> float:
 _SMALLEST_PROPENSITY = 0.01
 
 
-@dataclass(eq=False, repr=False)
+@estimator
 class ClickRelevance(BaseEstimator):
     """Estimates how relevant the documents of a log are, so that any ranker can learn from them.
 
@@ -154,8 +154,6 @@ class ClickRelevance(BaseEstimator):
     >>> ranker.score(X, y, qid) > 0.9
     True
     """
-
-    __signature__ = PlainSignature()
 
     feature_part: str | FeaturePart | None = None
     _: KW_ONLY

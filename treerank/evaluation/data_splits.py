@@ -314,9 +314,12 @@ def _row_splits(
     """Yield the splits of one data set by ``cv``.
 
     ``clusters`` are numbers of the documents' clusters, or None. Refuses splits that cut a query,
-    that test a row twice, or that test too few queries with labels by people.
+    that test a row twice, that learn from or test no judged documents, or that test too few queries
+    with labels by people.
     """
     pairs = _index_pairs(data, human, clusters, cv, random_state)
+    is_judged = are_judged(as_passed(data.y))
+    is_tested = is_judged if human is None else are_judged(human.without(data.y))
     if human is not None:
         tested = np.unique(np.concatenate([test for _, test in pairs]))
         human.take(tested).check_size(data.qid[tested])
@@ -330,6 +333,14 @@ def _row_splits(
             )
         if len(np.unique(test)) < len(test):
             raise ValueError(f"cv must test each row once; split {number} has one twice.")
+        for part, judged in (("training", is_judged[train]), ("test", is_tested[test])):
+            if not judged.any():
+                whose = "labels" if human is None else "labels by the LLM"
+                raise ValueError(
+                    f"cv must leave documents with {whose} in each {part} set; split {number} has "
+                    f"none among {len(judged):,} documents. Pass judged queries alone, or cv=5, "
+                    "whose folds have equally many of them."
+                )
         name = f"{number:0{width}d}"
         split = partial(_rows_of, data, name, train, test)
         beside: dict[str, Any] = {"human": human and human.take(test)}

@@ -1,37 +1,40 @@
-"""Engine words: what to write here for arguments of LGBMRanker, XGBRanker and CatBoostRanker.
+"""Engine words: what to write here for arguments of other libraries.
 
-To add a word, add it to ``THEIRS`` if it has a name here, to ``INSTEAD`` if something else does the
-same, and to ``NOTHING`` if nothing does. ``IN_FIT`` has words that mean something else in ``fit``,
-and ``ATTRIBUTES`` has attributes.
+These are LightGBM, XGBoost and CatBoost, and for networks scikit-learn, torch and Keras. To add a
+word, add it to ``THEIRS`` if it has a name here, to ``INSTEAD`` if something else does the same,
+and to ``NOTHING`` if nothing does. ``IN_FIT`` has words that mean something else in ``fit``, and
+``ATTRIBUTES`` has attributes.
 """
 
-import functools
 import inspect
-from collections.abc import Callable
 from importlib.util import find_spec
-from typing import Any, TypeVar
+from typing import Any
 
 from treerank.checks import quote
 from treerank.feature_parts.registry import feature_part_class
-from treerank.parameters import bound, plain_signature
 
-C = TypeVar("C", bound=type)
 #: Words of other programs by the names that they have here.
 THEIRS = {
+    "alpha": ("l2_regularization", "lambda", "lambda_l2", "reg_lambda"),
+    "batch_size": ("minibatch_size",),
     "categorical_features": (
         *("cat_column", "cat_feature", "cat_features", "categorical_column", "categorical_feature"),
     ),
     "colsample_bytree": ("feature_fraction", "max_features", "rsm", "sub_feature"),
+    "decay": ("lr_scheduler", "scheduler"),
+    "depth": ("max_depth",),
+    "dropout": ("dropout_rate",),
     "early_stopping_rounds": (
-        "early_stopping",
-        "early_stopping_round",
-        "n_iter_no_change",
-        "od_wait",
+        *("early_stopping", "early_stopping_round", "n_iter_no_change", "od_wait", "patience"),
     ),
     "gain": ("label_gain",),
+    "hidden": (
+        *("hidden_layer_sizes", "hidden_layers", "hidden_sizes", "hidden_units", "layers"),
+        "n_hidden",
+    ),
     "interaction_constraints": ("interaction_cst",),
     "k": ("lambdarank_truncation_level",),
-    "learning_rate": ("eta", "shrinkage_rate"),
+    "learning_rate": ("eta", "learning_rate_init", "lr", "shrinkage_rate"),
     "max_bin": ("border_count", "max_bins"),
     "max_depth": ("depth",),
     "metric": ("metric_types", "metrics"),
@@ -43,18 +46,27 @@ THEIRS = {
     "monotone_constraints": ("mc", "monotone_constraint", "monotonic_cst"),
     "n_estimators": (
         *("iterations", "max_iter", "n_iter", "nrounds", "num_boost_round", "num_iteration"),
-        *("num_iterations", "num_round", "num_rounds", "num_tree", "num_trees"),
+        *("n_trees", "num_iterations", "num_round", "num_rounds", "num_tree", "num_trees"),
     ),
+    "n_epochs": ("epochs", "max_epochs", "max_iter", "n_iter", "num_epochs"),
     "n_jobs": ("nthread", "nthreads", "num_thread", "num_threads", "thread_count"),
+    "n_hidden": ("hidden", "hidden_layer_sizes", "hidden_units"),
     "num_leaves": ("max_leaf", "max_leaf_nodes", "max_leaves", "num_leaf"),
+    "optimizer": ("solver",),
     "random_state": ("random_seed", "seed"),
     "reg_alpha": ("alpha", "l1_regularization", "lambda_l1"),
     "reg_lambda": ("l2_leaf_reg", "l2_regularization", "lambda", "lambda_l2"),
     "sigma": ("sigmoid",),
+    "start": ("init", "initializer"),
     "subsample": ("bagging", "bagging_fraction", "sub_row"),
     "subsample_freq": ("bagging_freq",),
+    "weight_decay": ("alpha", "l2_regularization", "lambda_l2", "reg_lambda"),
 }
-_OURS = {theirs: ours for ours, names in THEIRS.items() for theirs in names}
+#: Names here of each word of others, which may be one of trees and one of networks.
+_OURS: dict[str, list[str]] = {}
+for _ours, _words in THEIRS.items():
+    for _word in _words:
+        _OURS.setdefault(_word, []).append(_ours)
 #: Parameters of TreeDirectRanker that trees do not have, besides the settings of pairs.
 OF_RANKER = ("clicks", "feature_part", "head_alpha", "label_weights", "loss", "metric", "tau")
 #: What an engine reads, and has no name here, by the class of the trees.
@@ -178,64 +190,27 @@ ATTRIBUTES = {
 }
 
 
-def answers_engine_words(cls: C) -> C:
-    """Decorate a class so that arguments of other libraries raise errors that name ours.
-
-    This also applies to ``fit``, ``set_params`` and the attributes of a ranker. ``help`` shows
-    ``fit`` before methods that are inherited.
-    """
-    of_ranker = ("fit", "set_params") if hasattr(cls, "predict") else ()
-    if of_ranker:  # not in the class itself: a type checker would then take any name
-        setattr(cls, "__getattr__", _missing_attribute)  # noqa: B010
-    for name in ("__init__", *of_ranker):
-        if getattr(cls, name) is not object.__init__:
-            setattr(cls, name, _answering(getattr(cls, name)))
-    return cls
-
-
-def _answering(method: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a method with the same signature that raises helpful errors for wrong arguments.
-
-    Errors for arguments of other programs, and for callbacks of these, say what to write here.
-    """
-    signature = inspect.signature(method)
-
-    @functools.wraps(method)
-    def answered(self: Any, *args: Any, **kwargs: Any) -> Any:
-        for name in kwargs.keys() - signature.parameters.keys():
-            if "__" not in name:
-                part = kwargs.get("feature_part", args[0] if args else None)
-                _refuse_word(type(self), method.__name__, name, part)
-        _refuse_callbacks(kwargs.get("callbacks", ()))
-        try:
-            signature.bind(self, *args, **kwargs)
-        except TypeError:  # say how to write the call
-            cls, name = type(self).__name__, method.__name__
-            bound(cls if name == "__init__" else f"{cls}.{name}", signature, (self, *args), kwargs)
-        return method(self, *args, **kwargs)
-
-    vars(answered)["__signature__"] = plain_signature(method)
-    return answered
-
-
-def _refuse_word(cls: type, method: str, name: str, part: Any) -> None:
+def refuse_word(cls: type, method: str, name: str, part: Any) -> None:
     """Raise an error for an argument of other programs, and say what to write here.
 
     ``part`` is the argument ``feature_part`` of the call, if any. Other names are left to Python or
     scikit-learn.
     """
-    parameters, ours = inspect.signature(cls).parameters, _OURS.get(name, name)
+    parameters = inspect.signature(cls).parameters
+    ours = [*_OURS.get(name, ()), name]
+    own = next((word for word in ours if word in parameters), None)
     if method == "set_params" and name in parameters:
         return
     advice: str | None
     if method == "fit" and name in IN_FIT:
         advice = IN_FIT[name]
-    elif ours in parameters:
-        advice = f"{cls.__name__}({ours}=...)"
+    elif own is not None:
+        advice = f"{cls.__name__}({own}=...)"
     elif name in OF_ENGINE.get(cls.__name__, ()):
         advice = f"{cls.__name__}(engine_params={{{quote(name)}: ...}})"
     else:
-        advice = ADVICE.get(name) or _elsewhere(cls, ours, part)
+        found = (_elsewhere(cls, word, part) for word in ours)
+        advice = ADVICE.get(name) or next(filter(None, found), None)
     owner = f"{cls.__name__}.fit" if method == "fit" else cls.__name__
     if advice is not None:
         raise TypeError(f"{owner} has no {name}; write {advice}.")
@@ -264,7 +239,7 @@ def _elsewhere(cls: type, name: str, part: Any) -> str | None:
     return f"TreeDirectRanker({inside}{name}=...)" if is_of_ranker else None
 
 
-def _missing_attribute(ranker: Any, name: str) -> Any:
+def missing_attribute(ranker: Any, name: str) -> Any:
     """Raise the error for an attribute that a ranker lacks.
 
     For an attribute of rankers of other programs, it says what to write here.
@@ -275,7 +250,7 @@ def _missing_attribute(ranker: Any, name: str) -> Any:
     return object.__getattribute__(ranker, name)
 
 
-def _refuse_callbacks(callbacks: Any) -> None:
+def refuse_callbacks(callbacks: Any) -> None:
     """Refuse callbacks of LightGBM and XGBoost."""
     for callback in callbacks if isinstance(callbacks, list | tuple) else ():
         package = type(callback).__module__.partition(".")[0]

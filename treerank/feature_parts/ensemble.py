@@ -8,7 +8,7 @@ fitted again, to all queries.
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from math import inf
 from time import monotonic
 from typing import Any, ClassVar, Literal, Self
@@ -32,6 +32,7 @@ from treerank.feature_parts.base import (
     traits_of,
 )
 from treerank.feature_parts.components import Components, sum_of_components
+from treerank.feature_parts.estimator import estimator
 from treerank.feature_parts.part_list import (
     PartList,
     check_fitted_parts,
@@ -74,7 +75,7 @@ def _check_bags(name, bags, sizes):
         check_fitted_parts(name, parts, sizes)
 
 
-@dataclass(eq=False, repr=False)
+@estimator
 class Ensemble(PartList):
     """Several feature parts side by side, each the mean of several fits.
 

@@ -1,6 +1,6 @@
 """LinearModel: a weighted sum of the features, fitted by convex optimization, without torch."""
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -11,13 +11,14 @@ from treerank.all_or_nothing import all_or_nothing
 from treerank.documents.rows import Rows
 from treerank.feature_parts.base import Validation
 from treerank.feature_parts.components import Components, no_trees
+from treerank.feature_parts.estimator import estimator
 from treerank.feature_parts.head_fitting import fit_head
 from treerank.feature_parts.linear_component import LinearComponent
 from treerank.feature_parts.rows import as_rows
 from treerank.feature_parts.standardization import Standardization
 from treerank.files.states import array, check_state, unshared
 from treerank.objectives.base import Objective, as_objective
-from treerank.parameters import NotNegative, PlainSignature, check_parameters
+from treerank.parameters import NotNegative, check_parameters
 
 #: What ``fit`` has learned, with the rules of a model file.
 _STATE = {
@@ -25,7 +26,7 @@ _STATE = {
 }
 
 
-@dataclass(eq=False, repr=False)
+@estimator
 class LinearModel(BaseEstimator):
     """A linear model (a weighted sum of the features), fitted by convex optimization.
 
@@ -65,8 +66,6 @@ class LinearModel(BaseEstimator):
     >>> LinearModel().fit(X, objective).coef_.round(1) + 0.0
     array([2.9, 0. ])
     """
-
-    __signature__ = PlainSignature()
 
     accepts_rows: ClassVar[bool] = True
     takes_categories: ClassVar[bool] = False

@@ -1,6 +1,6 @@
 """Refit: leaf values of existing trees learn from new data, as LightGBM and XGBoost refit trees."""
 
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, replace
 from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
@@ -13,6 +13,7 @@ from treerank.documents.rows import Rows
 from treerank.documents.training_queries import TrainingQueries
 from treerank.feature_parts.base import Validation
 from treerank.feature_parts.components import Components
+from treerank.feature_parts.estimator import estimator
 from treerank.feature_parts.rows import as_rows
 from treerank.files.states import check_state
 from treerank.forests.forest import Forest, check_trees
@@ -20,10 +21,10 @@ from treerank.forests.recoding import recoded
 from treerank.forests.scoring import forest_leaves, forest_scores
 from treerank.numerics.threads import threads_of
 from treerank.objectives.base import Objective, as_objective
-from treerank.parameters import Count, Jobs, NotNegative, PlainSignature, Rule, check_parameters
+from treerank.parameters import Count, Jobs, NotNegative, Rule, check_parameters
 
 
-@dataclass(eq=False, repr=False)
+@estimator
 class RefitTrees(BaseEstimator):
     """Trees of another model: ``fit`` keeps their splits and updates the values of their leaves.
 
@@ -74,8 +75,6 @@ class RefitTrees(BaseEstimator):
     >>> new(after)[0] < new(before)[0]
     True
     """
-
-    __signature__ = PlainSignature()
 
     _state: ClassVar = {"trees_": lambda name, value, sizes: check_trees(name, value)}
     accepts_rows: ClassVar[bool] = True

@@ -21,6 +21,7 @@ from treerank.feature_parts.base import (
     traits_of,
 )
 from treerank.feature_parts.components import Components, sum_of_components
+from treerank.feature_parts.estimator import estimator
 from treerank.feature_parts.part_list import (
     PartList,
     check_fitted_parts,
@@ -67,7 +68,7 @@ class _MetricFromStart:
         return float(self.metric(self.start + scores))
 
 
-@dataclass(eq=False, repr=False)
+@estimator
 class Stages(PartList):
     """Several feature parts whose scores are added, fitted one after another.
 

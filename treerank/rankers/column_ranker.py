@@ -1,6 +1,6 @@
 """Column ranker: ranks by an existing score, such as BM25 or the score of a production system."""
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -16,6 +16,7 @@ from treerank.documents.reading import Accepts, take_columns
 from treerank.documents.rows import Rows
 from treerank.documents.training_set import TrainingSet
 from treerank.feature_parts.components import Components
+from treerank.feature_parts.estimator import estimator
 from treerank.feature_parts.linear_component import LinearComponent
 from treerank.files.states import number
 from treerank.forests.building import GrowingForest
@@ -52,7 +53,7 @@ def score_below(scores: np.ndarray) -> float:
     return float(low - ((high - low) or 1.0))
 
 
-@dataclass(eq=False, repr=False)
+@estimator
 class ColumnRanker(Ranker):
     """Rank by one column of ``X``: the baseline of :func:`treerank.compare` and of reports.
 

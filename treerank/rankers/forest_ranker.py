@@ -1,6 +1,6 @@
 """Forest ranker: trees of another program as a ranker."""
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
@@ -13,6 +13,7 @@ from treerank.documents.rows import Rows
 from treerank.documents.training_queries import TrainingQueries
 from treerank.documents.training_set import TrainingSet
 from treerank.feature_parts.components import Components
+from treerank.feature_parts.estimator import estimator
 from treerank.files.states import unshared
 from treerank.forests.forest import Forest, check_trees
 from treerank.forests.scoring import forest_scores
@@ -24,7 +25,7 @@ from treerank.rankers.head import AntisymmetricHead
 from treerank.rankers.ranker import Ranker
 
 
-@dataclass(eq=False, repr=False)
+@estimator
 class ForestRanker(Ranker):
     """Rank by existing trees: predict, compare, explain, calibrate, evaluate, save, export.
 

@@ -16,6 +16,7 @@ from treerank.documents.reading import Accepts
 from treerank.documents.rows import Rows
 from treerank.documents.training_queries import TrainingQueries
 from treerank.documents.training_set import TrainingSet
+from treerank.feature_parts.estimator import estimator
 from treerank.files.states import history, numbers
 from treerank.parameters import Rule, Seed
 from treerank.progress import Progress
@@ -34,7 +35,7 @@ def _check_rankers(name: str, rankers: Any, sizes: dict[str, int]) -> None:
             raise ValueError(f"{name} must be fitted to {sizes['n_features']} features.")
 
 
-@dataclass(eq=False, repr=False)
+@estimator
 class NestedRanker(Ranker):
     """Rank in stages: each stage reranks the best documents of the stage before.
 

@@ -10,7 +10,7 @@ fits a feature part to an objective, derive it from
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -52,7 +52,8 @@ from treerank.documents.reading import (
 from treerank.documents.rows import Rows
 from treerank.documents.training_queries import TrainingQueries, warn_of_copied_queries
 from treerank.documents.training_set import TrainingSet, training_set
-from treerank.feature_parts.engine_words import answers_engine_words
+from treerank.feature_parts.engine_words import missing_attribute
+from treerank.feature_parts.estimator import answered
 from treerank.files.checkpoint import current_checkpoint
 from treerank.files.states import StateRule, array, check_state, unshared
 from treerank.objectives.pairs.rules import GivenPairs
@@ -78,7 +79,6 @@ from treerank.rankers.scoring import scores_of
 from treerank.spelling import spelled
 
 
-@answers_engine_words
 class Ranker(Scored):
     """Base class of rankers: scores of documents, and the rankings and comparisons based on them.
 
@@ -158,6 +158,10 @@ class Ranker(Scored):
     propensities_: np.ndarray | None = None
     evals_result_: Any
 
+    if not TYPE_CHECKING:  # a type checker would take any name
+        __getattr__ = missing_attribute
+
+    @answered
     @check_arguments
     @all_or_nothing
     def fit(
@@ -270,6 +274,12 @@ class Ranker(Scored):
                 "they could be called. Leave them out."
             )
         return self
+
+    @answered
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters, also those of the feature part as ``feature_part__name``."""
+        ranker: Self = super().set_params(**params)
+        return ranker
 
     def _refuse_categories(self) -> None:
         """Refuse columns of categories if the ranker would take their codes for numbers."""

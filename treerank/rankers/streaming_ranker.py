@@ -1,6 +1,5 @@
 """Streaming ranker: a direct ranker that learns from one batch of queries after another."""
 
-from dataclasses import dataclass
 from typing import Any, Self
 
 from numpy.typing import ArrayLike
@@ -8,13 +7,14 @@ from numpy.typing import ArrayLike
 from treerank.checks import quote
 from treerank.documents.queries import ByRow
 from treerank.feature_parts.base import FeaturePart
+from treerank.feature_parts.estimator import estimator
 from treerank.feature_parts.histogram.streaming import StreamingTrees
 from treerank.feature_parts.registry import make_feature_part
 from treerank.parameters import check_arguments
 from treerank.rankers.tree_direct_ranker import TreeDirectRanker
 
 
-@dataclass(eq=False, repr=False)
+@estimator
 class StreamingRanker(TreeDirectRanker):
     """Learn to rank from a stream: batches of whole queries, each used once.
 

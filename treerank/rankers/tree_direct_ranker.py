@@ -7,13 +7,13 @@ the objective, the feature part and the head. A setting of pairs is a field of
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from typing import Any, Literal, Self
 
 from treerank.documents.eval_set import EvalSet
 from treerank.documents.training_set import TrainingSet
 from treerank.feature_parts.base import FeaturePart
-from treerank.feature_parts.engine_words import answers_engine_words
+from treerank.feature_parts.estimator import estimator
 from treerank.feature_parts.registry import AUTO, feature_part_class, is_auto, make_feature_part
 from treerank.metrics.registry import AnyMetric
 from treerank.objectives.factory import Loss
@@ -28,8 +28,7 @@ from treerank.rankers.head import Tau
 from treerank.rankers.held_out_sizes import MANY_QUERIES, smaller_trees
 
 
-@answers_engine_words
-@dataclass(eq=False, repr=False)
+@estimator
 class TreeDirectRanker(DirectRanker):
     """Learn to rank by comparing two documents at a time, with boosted trees by default.
 

@@ -13,7 +13,6 @@ evaluation of f_t.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -22,6 +21,7 @@ from treerank.baselines.linear.linear_ranker import LinearRanker
 from treerank.baselines.linear.products import moved_scores, row_products
 from treerank.baselines.query_measure import QueryMeasure, query_measure
 from treerank.baselines.training_checks import start_progress
+from treerank.feature_parts.estimator import estimator
 from treerank.files.states import count, history
 from treerank.metrics.registry import AnyMetric
 from treerank.parameters import Auto, Count, Positive, Size
@@ -30,7 +30,7 @@ from treerank.parameters import Auto, Count, Positive, Size
 _LEAST_ERROR = 1e-6
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
+@estimator(kw_only=True)
 class AdaRank(LinearRanker):
     """A sum of weak rankers, each chosen for the queries that the earlier ones rank badly [1]_.
 

@@ -6,18 +6,17 @@ ascent starts again in another order, and the best of all ascents is kept. A tri
 by one column only.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from treerank.baselines.linear.linear_ranker import LinearRanker
 from treerank.baselines.linear.products import linear_scores, moved_scores
 from treerank.baselines.query_measure import query_measure
+from treerank.feature_parts.estimator import estimator
 from treerank.metrics.registry import AnyMetric
 from treerank.parameters import Count, NotNegative, Seed
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
+@estimator(kw_only=True)
 class CoordinateAscent(LinearRanker):
     """A linear ranker that increases a metric by changing one weight at a time [1]_.
 

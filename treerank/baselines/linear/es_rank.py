@@ -6,7 +6,6 @@ the metric is better, and then the same move is tried once more. A child's score
 its parent's scores and the move.
 """
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -17,6 +16,7 @@ from treerank.baselines.linear.products import linear_scores, moved_scores, tran
 from treerank.baselines.linear.ranksvm import RankSVM
 from treerank.baselines.query_measure import query_measure
 from treerank.baselines.training_checks import start_progress
+from treerank.feature_parts.estimator import estimator
 from treerank.files.states import history
 from treerank.metrics.registry import AnyMetric
 from treerank.parameters import Auto, Count, Seed
@@ -27,7 +27,7 @@ _LARGEST = 10.0
 _RIDGE = 1e-6
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
+@estimator(kw_only=True)
 class ESRank(LinearRanker):
     """A linear ranker whose weights evolve from random ones [1]_.
 

@@ -4,7 +4,6 @@ They compare no documents: queries do not matter to them, and scores are compara
 Epochs are repeated until the errors no longer fall, and the best epoch is kept.
 """
 
-from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
@@ -15,6 +14,7 @@ from treerank.baselines.linear.products import linear_scores
 from treerank.baselines.linear.standard_features import FeatureScale
 from treerank.baselines.training_checks import refuse_weights, warn_of_constant_model
 from treerank.checks import check_count
+from treerank.feature_parts.estimator import estimator
 from treerank.files.states import array, history
 from treerank.metrics.registry import AnyMetric
 from treerank.numerics.threads import in_parts, threads_for
@@ -28,7 +28,7 @@ _NO_WEIGHTS = dict.fromkeys(("sample_weight", "query_weight", "given_pairs"), _O
 _MOST_LEVELS = 1000
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
+@estimator(kw_only=True)
 class PRank(LinearRanker):
     """A linear ranker with a threshold between every two levels of relevance [1]_.
 
@@ -200,7 +200,7 @@ class QuadraticPRank(PRank):
             return quadratic_scores(Z, self.coef_)
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
+@estimator(kw_only=True)
 class LargeMarginPRank(PRank):
     """The mean of many PRanks (OAP-BPM) [1]_; the defaults are from [2]_.
 

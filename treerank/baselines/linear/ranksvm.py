@@ -7,13 +7,14 @@ over all pairs of a query with :math:`y_i > y_j`, or over your own pairs. It is 
 the pair loss "squared_hinge" (:func:`~treerank.feature_parts.head_fitting.fit_head`).
 """
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from typing import ClassVar
 
 import numpy as np
 
 from treerank.baselines.linear.linear_ranker import LinearRanker
 from treerank.baselines.training_checks import warn_of_constant_model
+from treerank.feature_parts.estimator import estimator
 from treerank.feature_parts.head_fitting import fit_head
 from treerank.files.states import number
 from treerank.parameters import Positive
@@ -23,7 +24,7 @@ from treerank.rankers.training_objective import objective_of
 _TOLERANCE = 1e-6
 
 
-@dataclass(eq=False, repr=False)
+@estimator
 class RankSVM(LinearRanker):
     """A linear ranker with a squared hinge on all pairs of a query [1]_ [2]_ [3]_ [4]_.
 

@@ -1,12 +1,13 @@
 """ListNet and ListNet*: networks under the cross entropy of top-one probabilities."""
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 
 from treerank.baselines.neural.neural_ranker import NeuralRanker
+from treerank.feature_parts.estimator import estimator
 
 
-@dataclass(eq=False, repr=False)
+@estimator
 class ListNet(NeuralRanker):
     """ListNet as published [1]_: a linear ranker, fitted to the listwise cross entropy.
 
@@ -49,7 +50,7 @@ class ListNet(NeuralRanker):
     batch_size: int = 256
 
 
-@dataclass(eq=False, repr=False)
+@estimator
 class ListNetStar(NeuralRanker):
     """A deep network with ListNet's loss [1]_, trained by Adam with a decaying learning rate.
 

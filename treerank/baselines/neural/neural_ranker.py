@@ -6,16 +6,17 @@ the fields and parameters that differ, and list it in :mod:`treerank.baselines`.
 """
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from typing import Any
 
+from treerank.feature_parts.estimator import estimator
 from treerank.feature_parts.registry import feature_part_class
 from treerank.metrics.registry import AnyMetric
 from treerank.parameters import Auto, Count, Seed, is_given
 from treerank.rankers.direct_ranker import DirectRanker
 
 
-@dataclass(eq=False, repr=False)
+@estimator
 class NeuralRanker(DirectRanker):
     """A multilayer perceptron fitted to an objective: the parameters of all neural rankers.
 
@@ -70,6 +71,7 @@ class NeuralRanker(DirectRanker):
 
     Examples
     --------
+    >>> from dataclasses import dataclass
     >>> @dataclass(eq=False, repr=False)
     ... class FidelityNet(NeuralRanker):
     ...     loss = "fidelity"

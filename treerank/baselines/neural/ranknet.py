@@ -6,7 +6,7 @@ implements.
 """
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, replace
 from typing import Annotated, Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from treerank.baselines.neural.neural_ranker import NeuralRanker
 from treerank.checks import check_counts, quote, warn_user
 from treerank.documents.queries import QueryGroups
 from treerank.feature_parts.base import traits_of
+from treerank.feature_parts.estimator import estimator
 from treerank.feature_parts.networks.limits import MOST_UNITS
 from treerank.objectives.pairs.rules import PairRule
 from treerank.objectives.pairs.weights import Weight
@@ -24,7 +25,7 @@ from treerank.parameters import Finite, Rule, Size, is_given
 _Layers = Annotated[Sequence[int], Rule(check_counts, shortest=1, at_most=MOST_UNITS)]
 
 
-@dataclass(eq=False, repr=False)
+@estimator
 class RankNet(NeuralRanker):
     """RankNet [1]_: a network, trained by gradient descent on the logistic loss of all pairs.
 
@@ -77,7 +78,7 @@ class RankNet(NeuralRanker):
     batch_size: int = 256
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
+@estimator(kw_only=True)
 class LambdaRank(NeuralRanker):
     """LambdaRank [1]_: a network, trained on pairs weighted by the change of a metric.
 
@@ -111,7 +112,7 @@ class LambdaRank(NeuralRanker):
     threshold: Finite = 1.0
 
 
-@dataclass(eq=False, repr=False)
+@estimator
 class RankNetStar(NeuralRanker):
     r"""RankNet* [1]_: a deep network with an antisymmetric tanh head.
 

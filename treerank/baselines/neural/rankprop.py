@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from treerank.baselines.neural.neural_ranker import NeuralRanker
+from treerank.feature_parts.estimator import estimator
 from treerank.objectives.base import Objective, Score
 from treerank.objectives.lists.losses import HalfSquaredError
 from treerank.objectives.lists.objective import (
@@ -69,7 +70,7 @@ def _targets(lists, scores):
     return np.where(informative, position / spread - 0.5, 0.0)
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
+@estimator(kw_only=True)
 class RankProp(NeuralRanker):
     """RankProp [1]_: regression on targets that are ordered by labels and current scores.
 

@@ -1,6 +1,6 @@
 """SortNet: a neural comparator, trained on the pairs that sorting by it gets wrong."""
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from functools import partial
 from typing import Annotated, Any, ClassVar, Self
 
@@ -21,6 +21,7 @@ from treerank.documents.reading import (
     take_columns,
 )
 from treerank.documents.rows import Rows
+from treerank.feature_parts.estimator import estimator
 from treerank.feature_parts.standardization import STANDARDIZATION_RULES, Standardization
 from treerank.files.states import array, count, entries, numbers
 from treerank.metrics.registry import AnyMetric
@@ -33,7 +34,7 @@ from treerank.rankers.scoring import measured, warn_of_one_query
 _N_REFERENCES = 100
 
 
-@dataclass(eq=False, repr=False)
+@estimator
 class SortNet(Ranker):
     """SortNet [1]_: a network that compares two documents, and a sorting algorithm.
 

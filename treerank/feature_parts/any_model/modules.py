@@ -2,7 +2,7 @@
 
 import copy
 from collections.abc import Callable
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from inspect import signature
 from typing import Annotated, Any, ClassVar, Self
 
@@ -10,6 +10,7 @@ import numpy as np
 import torch
 
 from treerank.checks import NOT_SAVED, quote
+from treerank.feature_parts.estimator import estimator
 from treerank.feature_parts.networks.network_part import NetworkPart
 from treerank.feature_parts.networks.training import one_thread
 from treerank.files.archive import MissingArgumentError
@@ -39,7 +40,7 @@ def _check_build(name: str, value: Any) -> None:
         )
 
 
-@dataclass(eq=False, repr=False)
+@estimator
 class TorchModule(NetworkPart):
     """A module of your own, which maps rows of features to one output or several.
 

@@ -1,6 +1,6 @@
 """Newton boosting: any regressor of scikit-learn as a feature part, fitted to derivatives."""
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from functools import partial
 from typing import Annotated, Any, ClassVar, NoReturn, Self
 
@@ -20,6 +20,7 @@ from treerank.feature_parts.any_model.models import (
     weight_argument,
 )
 from treerank.feature_parts.base import Validation, check_validation
+from treerank.feature_parts.estimator import estimator
 from treerank.feature_parts.indicators import IndicatorColumns
 from treerank.feature_parts.registry import is_foreign_ranker, reads_sparse
 from treerank.feature_parts.rows import as_rows
@@ -28,7 +29,6 @@ from treerank.parameters import (
     Auto,
     Count,
     LearningRate,
-    PlainSignature,
     Rule,
     Seed,
     check_parameters,
@@ -61,7 +61,7 @@ def _check_regressor(name: str, value: Any) -> None:
         )
 
 
-@dataclass(eq=False, repr=False)
+@estimator
 class NewtonBoosting(BaseEstimator):
     r"""Boosting of any regressor: each copy is fitted to Newton steps on the objective.
 
@@ -122,8 +122,6 @@ class NewtonBoosting(BaseEstimator):
     >>> len(ranker.feature_part_.estimators_)
     5
     """
-
-    __signature__ = PlainSignature()
 
     accepts_rows: ClassVar[bool] = True
     n_outputs_: ClassVar[int] = 1

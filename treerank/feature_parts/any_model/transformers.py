@@ -1,6 +1,6 @@
 """Transformer part: the columns of a transformer of scikit-learn as outputs of a feature part."""
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from typing import Annotated, Any, ClassVar, NoReturn, Self
 
 import numpy as np
@@ -17,12 +17,13 @@ from treerank.feature_parts.any_model.models import (
     seeded_copy,
 )
 from treerank.feature_parts.base import Validation
+from treerank.feature_parts.estimator import estimator
 from treerank.feature_parts.head_fitting import fit_head
 from treerank.feature_parts.indicators import IndicatorColumns
 from treerank.feature_parts.registry import LEARNS_FROM_LABELS, needs_labels, reads_sparse
 from treerank.feature_parts.rows import as_rows
 from treerank.objectives.base import Objective, as_objective
-from treerank.parameters import NotNegative, PlainSignature, Rule, Seed, check_parameters
+from treerank.parameters import NotNegative, Rule, Seed, check_parameters
 
 
 def _check_transformer(name: str, value: Any) -> None:
@@ -33,7 +34,7 @@ def _check_transformer(name: str, value: Any) -> None:
         raise ValueError(f"{name} must need no labels; {quote(value)} {LEARNS_FROM_LABELS}")
 
 
-@dataclass(eq=False, repr=False)
+@estimator
 class TransformerPart(BaseEstimator):
     """A scikit-learn transformer as a feature part, such as a kernel map or splines.
 
@@ -72,8 +73,6 @@ class TransformerPart(BaseEstimator):
     >>> ranker.transform(X).shape
     (200, 30)
     """
-
-    __signature__ = PlainSignature()
 
     accepts_rows: ClassVar[bool] = True
     fits_convex: ClassVar[bool] = True

@@ -6,12 +6,12 @@ for streams, such as Hoeffding trees, read one labeled document at a time. They 
 objective over queries. Batches of few queries make poor trees.
 """
 
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, replace
 from typing import Annotated, Any, ClassVar
 
 from treerank.checks import check_count, check_number
 from treerank.feature_parts.base import Validation
-from treerank.feature_parts.engine_words import answers_engine_words
+from treerank.feature_parts.estimator import estimator
 from treerank.feature_parts.histogram.trees import HistogramTrees
 from treerank.feature_parts.trees.boosting import MOST
 from treerank.forests.building import some_trees
@@ -19,8 +19,7 @@ from treerank.forests.forest import Forest
 from treerank.parameters import Count, LearningRate, Rule, Share, Size
 
 
-@answers_engine_words
-@dataclass(eq=False, repr=False)
+@estimator
 class StreamingTrees(HistogramTrees):
     """Boosted trees for a stream: each batch adds trees, and shrinks or removes old ones.
 

@@ -1,13 +1,12 @@
 """Feature part of histogram trees, which are grown by this package's own engine."""
 
-from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
 from treerank.checks import check_count, quote
 from treerank.documents.rows import Rows
-from treerank.feature_parts.engine_words import answers_engine_words
+from treerank.feature_parts.estimator import estimator
 from treerank.feature_parts.histogram.binning import MOST_BINS, find_bins
 from treerank.feature_parts.histogram.boost import boost
 from treerank.feature_parts.histogram.packing import PRECISIONS
@@ -24,8 +23,7 @@ from treerank.parameters import Auto, NotNegative, Rule, Share, Size
 _LEAST_WEIGHT = 1e-15
 
 
-@answers_engine_words
-@dataclass(eq=False, repr=False, kw_only=True)
+@estimator(kw_only=True)
 class HistogramTrees(BoostedTrees):
     """Boosted trees for any objective, grown by treerank's own engine; several outputs are allowed.
 

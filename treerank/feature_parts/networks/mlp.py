@@ -8,7 +8,7 @@ To add an activation or a way to draw the first weights, list it in ``ACTIVATION
 import itertools
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from typing import Annotated
 
 import numpy as np
@@ -16,6 +16,7 @@ import torch
 from sklearn.utils.validation import check_is_fitted
 
 from treerank.checks import check_counts, check_number, quote
+from treerank.feature_parts.estimator import estimator
 from treerank.feature_parts.networks.limits import MOST_UNITS, check_n_weights
 from treerank.feature_parts.networks.network_part import NetworkPart
 from treerank.parameters import Rule
@@ -70,7 +71,7 @@ STARTS: dict[str, Callable[..., None]] = {
 }
 
 
-@dataclass(eq=False, repr=False)
+@estimator
 class MLP(NetworkPart):
     """A fully connected network (multilayer perceptron).
 

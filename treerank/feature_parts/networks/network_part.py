@@ -7,7 +7,7 @@ stopping, the state in model files.
 """
 
 import copy
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
@@ -21,6 +21,7 @@ from treerank.checks import check_count, check_number, quote, warn_user
 from treerank.documents.rows import Rows
 from treerank.feature_parts.base import Validation, check_validation
 from treerank.feature_parts.components import Components, no_trees
+from treerank.feature_parts.estimator import estimator
 from treerank.feature_parts.indicators import IndicatorColumns
 from treerank.feature_parts.network_component import Network
 from treerank.feature_parts.networks import training
@@ -35,7 +36,6 @@ from treerank.parameters import (
     Count,
     LearningRate,
     NotNegative,
-    PlainSignature,
     Rule,
     Seed,
     check_parameters,
@@ -49,7 +49,7 @@ _SAMPLE = 4096
 _BLOCK = 256
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
+@estimator(kw_only=True)
 class NetworkPart(BaseEstimator):
     """A network trained on an objective, with the parameters of training.
 
@@ -114,6 +114,7 @@ class NetworkPart(BaseEstimator):
 
     Examples
     --------
+    >>> from dataclasses import dataclass
     >>> @dataclass(eq=False, repr=False, kw_only=True)
     ... class Bilinear(NetworkPart):
     ...     rank: int = 2
@@ -128,8 +129,6 @@ class NetworkPart(BaseEstimator):
     >>> part.transform(X).argmin()
     np.int64(1)
     """
-
-    __signature__ = PlainSignature()
 
     accepts_rows: ClassVar[bool] = True
 

@@ -6,13 +6,14 @@ they are a simple model to compare networks with, the hypothetical one of the Di
 """
 
 import itertools
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from math import comb
 from typing import Annotated
 
 import torch
 
 from treerank.checks import check_count, quote
+from treerank.feature_parts.estimator import estimator
 from treerank.feature_parts.network_component import Layer, Products
 from treerank.feature_parts.networks.mlp import start_linear
 from treerank.feature_parts.networks.network_part import NetworkPart
@@ -24,7 +25,7 @@ MAX_MONOMIALS = 100_000
 MAX_DEGREE = 100
 
 
-@dataclass(eq=False, repr=False)
+@estimator
 class Polynomial(NetworkPart):
     """A weighted sum of all monomials up to a degree, without the constant.
 

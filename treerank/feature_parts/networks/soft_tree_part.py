@@ -1,13 +1,14 @@
 """Soft trees as a feature part: trees whose splits are hyperplanes learned by gradient."""
 
 from collections import OrderedDict
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from typing import Annotated, Any, Self
 
 import numpy as np
 import torch
 
 from treerank.checks import check_count, check_number
+from treerank.feature_parts.estimator import estimator
 from treerank.feature_parts.networks import training
 from treerank.feature_parts.networks.limits import check_n_weights
 from treerank.feature_parts.networks.network_part import NetworkPart
@@ -22,7 +23,7 @@ Width = Annotated[float, Rule(check_number, above=0, at_most=1e9)]
 _SHAPE = {"n_trees": count(1), "depth": count(1, at_most=30)}
 
 
-@dataclass(eq=False, repr=False)
+@estimator
 class SoftTrees(NetworkPart):
     """A sum of soft trees, trained end to end.
 

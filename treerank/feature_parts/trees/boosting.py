@@ -7,7 +7,7 @@ parameters, or parameters of :class:`BoostedTrees` with another default. Checks,
 and early stopping are here.
 """
 
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, field
 from functools import cached_property
 from typing import Annotated, Any, ClassVar, NamedTuple, Self
 
@@ -22,6 +22,7 @@ from treerank.documents.columns import Columns
 from treerank.documents.rows import Rows
 from treerank.feature_parts.base import Validation, check_validation
 from treerank.feature_parts.components import Components
+from treerank.feature_parts.estimator import estimator
 from treerank.feature_parts.rows import as_rows
 from treerank.feature_parts.trees.arguments import Groups, Signs, SomeColumns, column_indices
 from treerank.feature_parts.trees.auto_sizes import Sizes, auto_sizes
@@ -105,7 +106,7 @@ class GrowthTask(NamedTuple):
     n_threads: int
 
 
-@dataclass(eq=False, repr=False)
+@estimator
 class BoostedTrees(BaseEstimator):
     """Base class of feature parts that are sums of trees.
 

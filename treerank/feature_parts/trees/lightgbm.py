@@ -3,7 +3,6 @@
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
 import lightgbm
@@ -14,7 +13,7 @@ from scipy.sparse import csr_matrix, issparse
 from treerank.checks import check_count, quote, warn_user
 from treerank.documents.rows import Rows
 from treerank.feature_parts.base import Validation
-from treerank.feature_parts.engine_words import answers_engine_words
+from treerank.feature_parts.estimator import estimator
 from treerank.feature_parts.trees.arguments import (
     check_engine_params,
     constraints_of,
@@ -48,8 +47,7 @@ _OWN = (
 )
 
 
-@answers_engine_words
-@dataclass(eq=False, repr=False, kw_only=True)
+@estimator(kw_only=True)
 class LightGBMTrees(BoostedTrees):
     """Boosted trees for any objective, grown by LightGBM.
 

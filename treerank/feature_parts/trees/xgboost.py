@@ -6,7 +6,6 @@ import re
 import warnings
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -15,7 +14,7 @@ from scipy.sparse import csr_matrix, issparse
 from treerank.checks import check_count, quote
 from treerank.documents.rows import Rows
 from treerank.feature_parts.base import Validation
-from treerank.feature_parts.engine_words import answers_engine_words
+from treerank.feature_parts.estimator import estimator
 from treerank.feature_parts.trees.arguments import check_engine_params, constraints_of, engine_names
 from treerank.feature_parts.trees.bin_sample import quantile_rows, sample_of, share_of_sample
 from treerank.feature_parts.trees.boosting import (
@@ -65,8 +64,7 @@ _DRAWS = "treerank_draws"
 _ROWS_PER_BIN, _FEW_BINS = 8, 128
 
 
-@answers_engine_words
-@dataclass(eq=False, repr=False, kw_only=True)
+@estimator(kw_only=True)
 class XGBoostTrees(BoostedTrees):
     """Boosted trees for any objective, grown by XGBoost.
 
