@@ -455,6 +455,16 @@ def test_columns_of_arrow_that_lie_apart_are_copied(n_columns):
         assert max(map(abs, found.strides)) <= 32
 
 
+@pytest.mark.parametrize("dtype", [pa.int64(), pa.uint64()])
+def test_whole_numbers_that_a_double_rounds_are_the_same_in_every_frame(dtype):
+    numbers = [2**62 + 1, None, *range(2**60, 2**60 + 30)]
+    table = pa.table({"hash_id": pa.array(numbers, dtype), "price": np.arange(32.0)})
+    expected = [np.nan if number is None else float(number) for number in numbers]
+    for frame in (table, pl.from_arrow(table), table.to_pandas(types_mapper=pd.ArrowDtype)):
+        np.testing.assert_array_equal(Columns.of(frame).numbers(frame)[:, 0], expected)
+        warn_of_names(frame)  # most rows have equal numbers once they are rounded
+
+
 def test_tables_of_several_parts_are_read_as_one_table():
     parts = [np.asfortranarray(np.arange(6.0).reshape(3, 2) + 10 * part) for part in range(2)]
     tables = [pa.table({"a": part[:, 0], "b": part[:, 1]}) for part in parts]

@@ -185,7 +185,7 @@ class Columns:
         if expected == "categories" and column.dtype in (*_CATEGORICAL, nw.Object):
             return _codes(column, self.categories[index])
         if expected == "numbers" and (column.dtype.is_numeric() or column.dtype == nw.Boolean):
-            return column.cast(nw.Float64).to_numpy()
+            return _as_doubles(column)
         if expected == "numbers" and column.dtype == nw.Object:
             return _numbers_from_objects(column)
         if all(map(is_missing, column.to_list())):
@@ -725,7 +725,7 @@ def _is_id(frame: Any, column: Any, dtype: Any) -> bool:
         return True
     if not _ENDS_IN_ID.search(name) or not dtype.is_numeric():
         return False
-    values = frame.get_column(column).drop_nulls().cast(nw.Float64).to_numpy()
+    values = _as_doubles(frame.get_column(column).drop_nulls())
     values = values[~np.isnan(values)]
     n_distinct = len(np.unique(values))
     is_of_rows = n_distinct > max(FEW_MEASURES, len(values) / 2)
@@ -787,6 +787,16 @@ def _codes(column, categories):
     code_of = {category: float(code) for code, category in enumerate(categories)}
     values = column.to_list()
     return np.fromiter((code_of.get(value, np.nan) for value in values), float, len(values))
+
+
+def _as_doubles(column: nw.Series[Any]) -> np.ndarray:
+    """Return a column of numbers or flags as doubles; missing values are NaN."""
+    if column.dtype not in (nw.Int64, nw.UInt64):
+        return column.cast(nw.Float64).to_numpy()
+    # Arrow casts no whole number that a double would round, such as a time in nanoseconds.
+    numbers = column.fill_null(0).to_numpy().astype(np.float64)
+    numbers[column.is_null().to_numpy()] = np.nan
+    return numbers
 
 
 def _numbers_from_objects(column):
