@@ -332,6 +332,7 @@ class Ranker(Scored):
         pairs = None
         if given_pairs is not None:
             pairs = GivenPairs.from_table(given_pairs, QueryGroups.from_qid(qid, len(y)))
+            _tell_of_unlabeled(pairs, y)
         data = training_set(
             documents, y, qid, pairs=pairs, labels=labels, label_weights=label_weights, **by_row
         )
@@ -554,3 +555,25 @@ def _with_pairs(calibrating: EvalSet) -> EvalSet:
             f"among {len(calibrating.y)} documents."
         )
     return calibrating
+
+
+def _tell_of_unlabeled(pairs: GivenPairs, y: np.ndarray) -> None:
+    """Warn of pairs with a document without a label, which is not learned from.
+
+    Refuses pairs of which none is left.
+    """
+    n_pairs, n_lost = len(pairs.i), int((np.isnan(y[pairs.i]) | np.isnan(y[pairs.j])).sum())
+    advice = (
+        "A row without a label is not learned from: give it one, such as 0. The default weight of "
+        "given_pairs does not depend on labels."
+    )
+    if n_lost == n_pairs:
+        raise ValueError(
+            f"given_pairs must hold pairs of rows with labels; got NaN in y for each of {n_pairs}. "
+            f"{advice}"
+        )
+    if n_lost:
+        warn_user(
+            f"{n_lost} of {n_pairs} given_pairs do not count: y is NaN for one of their rows. "
+            f"{advice}"
+        )
