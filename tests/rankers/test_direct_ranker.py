@@ -156,3 +156,16 @@ def test_pairs_of_documents_with_equal_labels_count_by_default():
     message = f"{n_equal} of {len(pairs)} given_pairs do not count.*Write weight='uniform'"
     with pytest.warns(UserWarning, match=message):
         TreeDirectRanker(weight="ndcg").fit(X, Y, QID, given_pairs=pairs)
+
+
+def test_pairs_of_documents_without_a_label_do_not_count_in_silence():
+    pairs = np.flatnonzero(QID[:-1] == QID[1:])[:, None] + [0, 1]
+    labels = np.where(np.isin(QID, QID[:5]), np.nan, Y)
+    lost = np.isnan(labels[pairs]).any(axis=1)
+    ranker = TreeDirectRanker("linear", random_state=0)
+    with pytest.warns(UserWarning, match=f"{lost.sum()} of {len(pairs)} given_pairs do not count"):
+        scores = ranker.fit(X, labels, QID, given_pairs=pairs).predict(X)
+    kept = ranker.fit(X, labels, QID, given_pairs=pairs[~lost]).predict(X)
+    np.testing.assert_array_equal(scores, kept)
+    with pytest.raises(ValueError, match=f"NaN in y for each of {lost.sum()}. A row without a lab"):
+        ranker.fit(X, labels, QID, given_pairs=pairs[lost])
