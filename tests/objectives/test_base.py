@@ -1,7 +1,9 @@
 import numpy as np
 import pytest
 from own_objective import Flat
+from sklearn.base import clone
 
+from treerank import TreeDirectRanker, make_web_search
 from treerank.documents.queries import QueryGroups
 from treerank.feature_parts import MLP, Ensemble, HistogramTrees, LinearModel, Stages
 from treerank.objectives import make_objective
@@ -95,6 +97,59 @@ def test_what_needs_the_queries_of_an_objective_says_how_to_add_them(part):
 def test_without_documents_there_is_nothing_to_learn():
     assert not NoDocuments().has_anything_to_learn()
     assert NoDocuments().convex() is None
+
+
+class Poisson:
+    """A loss that is no more than the manual asks for."""
+
+    def __init__(self, judgments=None):
+        self.judgments = judgments
+
+    def bind(self, judgments):
+        return type(self)(judgments)
+
+    def derivatives(self, scores, *, iteration=0):
+        rate, weight = np.exp(scores), self.judgments.weight
+        return weight * (rate - self.judgments.y), weight * rate
+
+
+class PricedPoisson(Poisson):
+    def __call__(self, scores, *, iteration=0):
+        losses = self.judgments.weight * (np.exp(scores) - self.judgments.y * scores)
+        return float(losses.sum()), *self.derivatives(scores)
+
+
+def test_a_bound_loss_takes_rows_by_being_bound_to_them():
+    objective = make_objective(Y, QID, loss=PricedPoisson(), query_weight=[1, 1, 3, 3])
+    rows, groups = np.array([2, 3]), QueryGroups(None, np.array([0, 2]))
+    taken, scores = objective.taking(rows, groups), np.array([0.5, -1.0])
+    value, gradient, _ = taken(scores)
+    np.testing.assert_allclose(value, 3 * np.sum(np.exp(scores) - 2.0 * scores))
+    np.testing.assert_allclose(gradient, 3 * (np.exp(scores) - 2.0))
+    assert (taken.n_outputs, taken.n_queries, taken.groups) == (1, 1, groups)
+    again = taken.taking(np.array([1]), QueryGroups(None, np.array([0, 1])))
+    np.testing.assert_allclose(again.derivatives(np.zeros(1))[0], [-3.0])
+
+
+@pytest.mark.parametrize(
+    "part", ["linear", "lightgbm", "mlp", "soft_trees", ["linear", "histogram"]]
+)
+def test_every_part_learns_from_a_loss_that_is_no_more_than_the_manual_asks_for(part):
+    X = np.random.default_rng(0).normal(size=(600, 3))
+    y, qid = np.digitize(X[:, 0], [0, 1]), np.arange(600) // 20
+    ranker = TreeDirectRanker(part, loss=PricedPoisson(), random_state=0).fit(X, y, qid)
+    weighted = clone(ranker).fit(X, y, qid, query_weight=np.where(qid < 10, 1.0, 9.0))
+    assert ranker.score(X, y, qid) > 0.9
+    assert (ranker.predict(X) != weighted.predict(X)).any()
+
+
+def test_what_a_loss_lacks_is_named():
+    X, y, qid = make_web_search(20, n_features=4, random_state=0)
+    TreeDirectRanker(HistogramTrees(2), loss=Poisson()).fit(X, y, qid)
+    with pytest.raises(TypeError, match="Poisson must have a method __call__"):
+        TreeDirectRanker("linear", loss=Poisson()).fit(X, y, qid)
+    with pytest.raises(TypeError, match=r"Poisson must have a method taking\(rows, groups\)"):
+        as_objective(Poisson()).taking(np.arange(2), GROUPS)
 
 
 class Convexless(Told):

@@ -2,9 +2,10 @@
 
 The head is linear before tau, so a document enters training only through its score. An objective
 sees scores, labels and queries, and never features; a feature part sees features, and never labels
-or queries. A user-defined objective needs ``groups``, ``n_outputs``, ``__call__``, ``derivatives``
-and ``taking``, and may have the other members of :class:`Objective`. It needs no base class:
-:func:`as_objective` gives it the defaults.
+or queries. A user-defined objective needs ``derivatives``, and ``__call__`` for linear models and
+networks. It may have the other members of :class:`Objective`, and needs no base class:
+:func:`as_objective` gives it the defaults. One that a loss has bound also has the queries of its
+judgments, and the loss binds some of its rows; any other one needs ``groups`` and ``taking``, too.
 """
 
 from abc import ABC, abstractmethod
@@ -16,6 +17,7 @@ import numpy as np
 
 from treerank.checks import has_methods, is_whole
 from treerank.documents.queries import QueryGroups
+from treerank.objectives.judgments import Judgments
 
 #: Value of the loss, gradient and hessian.
 LossAndDerivatives = tuple[float, np.ndarray, np.ndarray]
@@ -209,17 +211,21 @@ class OwnObjective(WrappedObjective):
     ----------
     objective : object
         The user's objective.
-    y : ndarray or None
-        Labels, if available: a query with two different labels is something to learn from.
+    judgments : Judgments or None
+        What it is bound to, if it is: a query with two different labels is something to learn from.
+    loss : object
+        The loss that has bound it.
     """
 
     objective: Any
-    y: np.ndarray | None = None
+    judgments: Judgments | None = None
+    loss: Any = None
 
     @property
     def groups(self) -> QueryGroups:
         """Queries of the rows, which some feature parts need."""
-        groups: QueryGroups | None = self._member("groups", None)
+        bound = None if self.judgments is None else self.judgments.groups
+        groups: QueryGroups | None = self._member("groups", bound)
         if groups is None:
             raise TypeError(
                 f"objective must have groups, the queries of its rows; got {self.name} without. "
@@ -228,9 +234,14 @@ class OwnObjective(WrappedObjective):
         return groups
 
     @property
+    def n_outputs(self) -> int:
+        """Number of columns of ``scores``; 1 unless the user's object says so."""
+        return int(self._member("n_outputs", 1))
+
+    @property
     def n_queries(self) -> int:
         """Number of queries; 1 if the objective has no groups, which boosted trees do not need."""
-        has_groups = self._member("groups", None) is not None
+        has_groups = self.judgments is not None or self._member("groups", None) is not None
         return int(self._member("n_queries", self.groups.n_queries if has_groups else 1))
 
     @property
@@ -248,6 +259,11 @@ class OwnObjective(WrappedObjective):
 
     def __call__(self, scores: np.ndarray, *, iteration: int = 0) -> LossAndDerivatives:
         """Return value, gradient and hessian."""
+        if not callable(self.objective):
+            raise TypeError(
+                f"{self.name} must have a method __call__(scores, *, iteration=0) that returns "
+                "value, gradient and hessian: boosted trees alone need no more than derivatives."
+            )
         return self.objective(scores, iteration=iteration)
 
     def derivatives(self, scores: np.ndarray, *, iteration: int = 0) -> Derivatives:
@@ -255,9 +271,20 @@ class OwnObjective(WrappedObjective):
         return self.objective.derivatives(scores, iteration=iteration)
 
     def taking(self, rows: np.ndarray, groups: QueryGroups) -> Objective:
-        """Return the objective of a subset of the rows."""
-        y = None if self.y is None else self.y[rows]
-        return as_objective(self.objective.taking(rows, groups), y)
+        """Return the objective of a subset of the rows.
+
+        It is bound again unless the user's object can take rows.
+        """
+        judgments = self.judgments and self.judgments.taking(rows, groups)
+        method = self._member("taking", None)
+        if method is None and (judgments is None or self.loss is None):
+            raise TypeError(
+                f"{self.name} must have a method taking(rows, groups) that returns the objective "
+                "of some rows, which this feature part asks for. A loss with bind(judgments), as "
+                "in TreeDirectRanker(loss=...), needs none."
+            )
+        taken = self.loss.bind(judgments) if method is None else method(rows, groups)
+        return as_objective(taken, judgments, self.loss)
 
     def convex(self) -> Objective | None:
         """Return the convex form of the objective, if it has one."""
@@ -276,7 +303,8 @@ class OwnObjective(WrappedObjective):
         method = self._member("has_anything_to_learn", None)
         if method is not None:
             return bool(method())
-        has_labels = self.y is not None and bool(self.groups.with_two_labels(self.y).any())
+        y = None if self.judgments is None else self.judgments.y
+        has_labels = y is not None and bool(self.groups.with_two_labels(y).any())
         return has_labels or Objective.has_anything_to_learn(self)
 
     def _asked(self, name: str, *args: Any) -> Objective | None:
@@ -286,17 +314,17 @@ class OwnObjective(WrappedObjective):
         """
         method = self._member(name, None)
         objective = None if method is None else method(*args)
-        return None if objective is None else as_objective(objective, self.y)
+        return None if objective is None else as_objective(objective, self.judgments)
 
     def _member(self, name: str, default: Any) -> Any:
         return getattr(self.objective, name, default)
 
 
-def as_objective(objective: Any, y: np.ndarray | None = None) -> Objective:
+def as_objective(objective: Any, judgments: Judgments | None = None, loss: Any = None) -> Objective:
     """Return an objective with all members of :class:`Objective`; wrap a user-defined one.
 
-    ``y`` are the labels, if available, from which a user-defined objective may learn. Refuses an
-    object without ``derivatives``.
+    ``judgments`` and ``loss`` are what a user-defined one is bound to, and by. Refuses an object
+    without ``derivatives``.
 
     Examples
     --------
@@ -313,7 +341,7 @@ def as_objective(objective: Any, y: np.ndarray | None = None) -> Objective:
             f"objective must have derivatives(scores); got {type(objective)}. Write "
             "TreeDirectRanker(part).fit(X, y, qid) to learn from labels."
         )
-    return OwnObjective(objective, y)
+    return OwnObjective(objective, judgments, loss)
 
 
 class NoDocuments(Objective):

@@ -155,7 +155,7 @@ def bind_loss(loss: Any, judgments: Judgments, settings: PairSettings) -> Object
     if isinstance(resolved, PairLoss):
         return _pairwise(resolved, judgments, settings)
     settings.refuse_for(loss)
-    objective = as_objective(resolved.bind(judgments), judgments.y)
+    objective = as_objective(resolved.bind(judgments), judgments, resolved)
     if not type(resolved).__module__.startswith("treerank."):
         _warn_of_wrong_sign(objective, len(judgments.y))
     return objective

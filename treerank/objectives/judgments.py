@@ -76,10 +76,11 @@ class Judgments:
     ...     def bind(self, judgments):
     ...         return Squares(judgments)
     ...     def derivatives(self, scores, *, iteration=0):
-    ...         return scores - self.judgments.y, np.ones_like(scores)
+    ...         weight = self.judgments.weight
+    ...         return weight * (scores - self.judgments.y), weight
     ...     def __call__(self, scores, *, iteration=0):
-    ...         gradient, hessian = self.derivatives(scores)
-    ...         return float((gradient**2).sum() / 2), gradient, hessian
+    ...         value = self.judgments.weight @ (scores - self.judgments.y) ** 2 / 2
+    ...         return float(value), *self.derivatives(scores)
     >>> make_objective([2, 0], loss=Squares()).derivatives(np.zeros(2))[0]
     array([-2.,  0.])
     """
@@ -121,6 +122,11 @@ class Judgments:
     def is_weighted(self) -> bool:
         """Whether some document has a weight other than 1."""
         return bool((self.sample_weight != 1).any())
+
+    @property
+    def weight(self) -> np.ndarray:
+        """Weight of each document times that of its query: an array of shape (n_documents,)."""
+        return self.sample_weight * self.query_weight[self.groups.codes]
 
     def taking(self, rows: np.ndarray, groups: QueryGroups) -> "Judgments":
         """Return the judgments of a subset of the rows, whose queries are ``groups``."""

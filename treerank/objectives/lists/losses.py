@@ -235,7 +235,7 @@ class HalfSquaredError(ListwiseLoss):
 
     def bind(self, judgments: Judgments) -> ListwiseObjective:
         """Return the objective of judged documents, which subtracts the weighted mean label."""
-        weight = judgments.sample_weight * judgments.query_weight[judgments.groups.codes]
+        weight = judgments.weight
         mean = float(np.average(judgments.y, weights=weight)) if weight.any() else 0.0
         return CenteredObjective(self, judgments, mean)
 
