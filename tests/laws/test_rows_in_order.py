@@ -7,12 +7,21 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from treerank import QueryKFold, TreeDirectRanker, compare_scores, get_metric, read_runs, report
-from treerank.clicks import ClickLog
-from treerank.datasets import Qrels, TrecRun
+from treerank import (
+    QueryKFold,
+    QueryTimeSplit,
+    TreeDirectRanker,
+    compare,
+    compare_scores,
+    get_metric,
+    read_runs,
+    report,
+)
+from treerank.clicks import ClickLog, Items, count_data, evaluate_from_log
+from treerank.datasets import Qrels, RankingData, TrecRun
 from treerank.inspection import calibration_curve, costly_rank_changes, slices
 from treerank.metrics import exposure_by_group, ndcg_bounds
-from treerank.rankers import refresh
+from treerank.rankers import ColumnRanker, refresh
 from treerank.reranking import fuse, normalize_scores, sample_lists
 from treerank.statistics import prediction_powered_mean, randomization_test
 
@@ -27,6 +36,8 @@ POSITIVE, SCORES = FRAME["a"].abs(), FRAME["b"]
 LIKELY = POSITIVE / (1 + POSITIVE)
 RANKER = TreeDirectRanker("linear", random_state=0)
 FITTED = TreeDirectRanker("histogram", random_state=0).fit(FRAME + 100, Y, QID + 100)
+POSITION = DOCUMENTS % 8 + 1
+LOG = ClickLog.from_columns(QID, QID, DOCUMENTS, POSITION, Y.clip(0, 1))
 
 
 def by_people(values):
@@ -70,8 +81,24 @@ CALLS = {
     "b": lambda c: randomization_test(SCORES, _or(c, POSITIVE)),
     "runs['r'].scores": lambda c: read_runs({"r": TrecRun(QID, DOCUMENTS, _or(c, SCORES))}),
     "labels": lambda c: Qrels(QID, DOCUMENTS, _or(c, Y)).merged(),
-    "click": lambda c: ClickLog.from_columns(
-        QID, QID, DOCUMENTS, DOCUMENTS % 8 + 1, _or(c, Y.clip(0, 1))
+    "click": lambda c: ClickLog.from_columns(QID, QID, DOCUMENTS, POSITION, _or(c, Y.clip(0, 1))),
+    "qid of documents to take": lambda c: RankingData(FRAME, Y, _or(c, QID)).take([0]),
+    "y['b'] of documents to split": lambda c: RankingData(
+        FRAME, {"a": Y, "b": _or(c, Y)}, QID
+    ).split(test=0.5),
+    "documents": lambda c: RankingData(FRAME, Y, QID, documents=_or(c, DOCUMENTS)).split(test=0.5),
+    "rows": lambda c: RankingData(FRAME, Y, QID).take(_or(c, Y > 0)),
+    "by_time": lambda c: RankingData(FRAME, Y, QID).split(test=0.5, by_time=_or(c, QID)),
+    "time": lambda c: compare(
+        {"a": ColumnRanker("a")}, (FRAME, Y, QID), cv=QueryTimeSplit(_or(c, QID), n_splits=2)
+    ),
+    "document of items": lambda c: Items(QID, _or(c, DOCUMENTS)),
+    "document of features": lambda c: count_data(LOG, (FRAME, QID, _or(c, DOCUMENTS))),
+    "scores of candidates": lambda c: evaluate_from_log(
+        LOG, _or(c, SCORES), candidates=Items(QID, DOCUMENTS), random_state=0
+    ),
+    "relevance": lambda c: evaluate_from_log(
+        LOG, [*SCORES], candidates=Items(QID, DOCUMENTS), relevance=_or(c, LIKELY), random_state=0
     ),
     "llm": lambda c: prediction_powered_mean(human=by_people(SCORES), llm=_or(c, SCORES + Y)),
 }
@@ -92,7 +119,7 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 def test_a_series_of_rows_in_another_order_is_refused_by_name(name):
     call, argument = CALLS[name], name.partition(" of ")[0].partition(" beside ")[0]
     call(None)
-    default = {"y": Y, "won": Y.clip(0, 1)}.get(argument, QID)
+    default = {"y": Y, "won": Y.clip(0, 1), "rows": Y > 0}.get(argument, QID)
     rule = re.escape(f"{argument} must have the rows of ")
     with pytest.raises(ValueError, match=f"{rule}.* its index has them in another one"):
         call(default.iloc[::-1])
@@ -133,3 +160,9 @@ def test_an_index_of_several_levels_is_compared_as_a_whole():
     X, y = FRAME.set_axis(levels), Y.set_axis(levels)
     with pytest.raises(ValueError, match="y must have the rows of X in their order"):
         RANKER.fit(X, y.iloc[::-1], QID.to_numpy())
+
+
+def test_the_index_of_row_numbers_says_nothing_of_the_order_of_documents():
+    numbers = pd.Series(np.arange(N), INDEX).iloc[::-1]
+    taken = RankingData(FRAME, Y, QID).take(numbers)
+    assert taken.qid.tolist() == QID.tolist()[::-1]

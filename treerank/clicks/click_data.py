@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.sparse import issparse
 
-from treerank.checks import naming, quote
+from treerank.checks import naming, quote, refuse_other_order
 from treerank.clicks.counts import ClickCounts
 from treerank.clicks.items import Items
 from treerank.clicks.log import ClickLog
@@ -43,6 +43,8 @@ def _features_and_items(features: Any, query: str, document: str) -> tuple[Any, 
     """Return ``(X, items)``: the features of a table, and query and document of each row."""
     if isinstance(features, tuple) and len(features) == 3:
         X, *ids = features
+        with naming("features"):
+            refuse_other_order({"X": X, "query": ids[0], "document": ids[1]})
         X = X.tocsr() if issparse(X) else X
         X = X if as_frame(X) is not None or hasattr(X, "shape") else np.asarray(X)
         with naming("features"):

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from scipy import stats
 from sklearn.utils import check_random_state
 
-from treerank.checks import check_column, quote, warn_user
+from treerank.checks import check_column, quote, refuse_other_order, warn_user
 from treerank.clicks.items import Items
 from treerank.clicks.log import ClickLog
 from treerank.clicks.off_policy import (
@@ -223,7 +223,10 @@ def evaluate_from_log(
     >>> evaluation.estimates["ips"].low > 0  # significantly more clicks than the baseline
     True
     """
-    candidates = log.items if candidates is None else candidates.checked("candidates")
+    candidates = log.items if candidates is None else candidates
+    ids = {"candidates.query": candidates.query, "candidates.document": candidates.document}
+    refuse_other_order({**ids, "scores": scores, "baseline": baseline, "relevance": relevance})
+    candidates = candidates.checked("candidates")
     log = _with_candidates(log, candidates)
     if len(log) < 2:
         raise ValueError(

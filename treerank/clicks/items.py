@@ -6,7 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from treerank.checks import quote
+from treerank.checks import quote, refuse_other_order
 from treerank.display.results import Shown
 from treerank.display.tables import Table, column_table, counted
 from treerank.documents.ids import check_ids
@@ -31,6 +31,10 @@ class Items(Shown):
 
     query: np.ndarray
     document: np.ndarray
+
+    def __post_init__(self) -> None:
+        """Refuse columns of pandas whose index has the rows in two orders."""
+        refuse_other_order({"query": self.query, "document": self.document})
 
     @classmethod
     def of_rows(cls, query: np.ndarray, document: np.ndarray) -> tuple[Self, np.ndarray]:

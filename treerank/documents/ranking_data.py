@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
-from treerank.checks import check_seed, is_whole, quote, refuse_where
+from treerank.checks import check_seed, is_whole, quote, refuse_other_order, refuse_where
 from treerank.display.results import Shown
 from treerank.documents.columns import as_frame, taken_rows
 from treerank.documents.date_texts import checked_times
@@ -88,6 +88,11 @@ class RankingData(Shown):
         X, y, qid = self._with_values()
         return self if X is self.X else replace(self, X=X, y=y, qid=qid)
 
+    def _refuse_other_order(self, **by_row: Any) -> None:
+        """Refuse columns of pandas, also in ``by_row``, whose index has another order of rows."""
+        columns = {"comments": self.comments, "documents": self.documents}
+        refuse_other_order({"X": self.X, "y": self.y, "qid": self.qid, **columns, **by_row})
+
     def _shown(self) -> str:
         X, _, qid = self._with_values()
         n_queries = QueryGroups.from_qid(qid, len(self)).n_queries
@@ -110,6 +115,8 @@ class RankingData(Shown):
         numbers = np.asarray(rows, dtype=None if np.size(rows) else np.int64)
         if numbers.ndim != 1 or numbers.dtype.kind not in "biu":
             raise TypeError(f"rows must be whole numbers or a mask; got {quote(rows)}.")
+        # The index of row numbers says nothing about documents.
+        self._refuse_other_order(rows=rows if numbers.dtype.kind == "b" else None)
         if numbers.dtype.kind == "b":
             if len(numbers) != len(self):
                 counts = f"{len(numbers)} entries for {len(self)} documents"
@@ -182,6 +189,7 @@ class RankingData(Shown):
             part = np.empty(queries.n_queries, dtype=np.int64)
             part[drawn] = np.repeat(np.arange(len(counts)), counts)
         else:
+            self._refuse_other_order(by_time=by_time)
             data, by_time = self._without_time(by_time)
             part = _parts_by_time(by_time, queries, counts)
         return tuple(data.take(part[queries.codes] == number) for number in range(len(counts)))

@@ -194,7 +194,7 @@ def _check_data(data, human_labels, clusters, cv=None):
     human_labels = labels_of_people(human_labels, data)
     is_one_of_y = isinstance(human_labels, str) and split_labels(y) is not None
     named = {} if is_one_of_y else {"human_labels": human_labels}
-    if isinstance(cv, QueryTimeSplit) and isinstance(cv.time, str):
+    if isinstance(cv, QueryTimeSplit):
         named["time"] = cv.time
     if isinstance(clusters, str) and hasattr(qid, "get_level_values"):
         clusters = take_clusters(clusters, qid)
