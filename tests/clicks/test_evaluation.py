@@ -192,6 +192,19 @@ def test_sessions_of_queries_without_candidates_do_not_count(propensities, basel
         evaluated(log.taking(np.append(np.flatnonzero(log.query < 3), log.query.argmax())))
 
 
+def test_large_ids_with_and_without_sign_are_those_of_the_same_queries():
+    log, estimates = drawn(200, 0), []
+    for dtype, first in ((np.int64, 0), (np.int64, 2**53), (np.uint64, 2**53)):
+        query = (log.items.query[log.item] + first).astype(dtype)
+        columns = log.session, query, log.items.document[log.item], log.position, log.clicked
+        candidates = Items(QID + first, np.arange(30))
+        found = evaluate_from_log(
+            ClickLog.from_columns(*columns), SCORES, candidates=candidates, **QUICK
+        )
+        estimates.append(found.estimates["ips"].estimate)
+    assert estimates[0] == estimates[1] == estimates[2]
+
+
 def test_documents_that_the_log_never_shows_are_a_warning():
     log = drawn(500, 0)
     shown_to_nobody = Items(np.append(QID, 0), np.arange(31))

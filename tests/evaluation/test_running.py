@@ -37,7 +37,7 @@ from treerank.documents.ranking_data import RankingData
 from treerank.documents.training_queries import QueryOverlap
 from treerank.evaluation import Split
 from treerank.evaluation.data_splits import make_splits
-from treerank.evaluation.fits import Search, check_scores
+from treerank.evaluation.fits import Search, _stacked, check_scores
 from treerank.evaluation.running import _check, _seeded
 from treerank.metrics import AveragePrecision, RankingScorer, Recall
 from treerank.progress import listening
@@ -722,6 +722,19 @@ def test_ids_of_all_sets_of_a_split_are_of_one_type(train, test, has_ids):
     found = split.split()
     same = np.array(found.train.qid.tolist() == found.test.qid.tolist())
     assert not same.any()
+
+
+def test_large_ids_of_sets_with_and_without_sign_are_not_rounded():
+    ids = 2**53 + np.arange(20)
+    labels, features = np.tile([1.0, 0.0], 20), np.arange(80.0).reshape(40, 2)
+    first = RankingData(features, labels, np.repeat(ids, 2))
+    second = RankingData(features, labels, np.repeat(ids + 20, 2).astype(np.uint64))
+    folds = [Split("1", second, first), Split("2", first, second)]
+    comparison = compare({"a": ColumnRanker(0), "b": ColumnRanker(1)}, folds, metrics="mrr")
+    assert len(comparison.by_query("mrr")) == 40
+    assert set(comparison.values["query"].tolist()) == {*range(2**53, 2**53 + 40)}
+    (_, _, stacked), _ = _stacked(first, second)
+    assert stacked.tolist() == [*first.qid.tolist(), *second.qid.tolist()]
 
 
 def test_a_metric_that_looks_queries_up_needs_their_ids():

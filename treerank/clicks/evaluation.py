@@ -392,7 +392,8 @@ def _queries(log: ClickLog, candidates: Items) -> tuple[np.ndarray, np.ndarray]:
 
     Equal queries have equal codes.
     """
-    codes = QueryGroups.from_qid(np.concatenate([candidates.query, log.query])).codes
+    # Not concatenated arrays: of integers with and without sign, NumPy makes floats, which round.
+    codes = QueryGroups.from_qid([*candidates.query.tolist(), *log.query.tolist()]).codes
     return codes[: len(candidates)], codes[len(candidates) :]
 
 

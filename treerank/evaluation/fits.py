@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike
 from sklearn.model_selection import GridSearchCV
 
 from treerank.datasets.folds import Split
+from treerank.documents.queries import joined_ids
 from treerank.documents.ranking_data import RankingData
 from treerank.documents.reading import stacked_rows
 from treerank.evaluation.engine_rankers import duplicate
@@ -159,7 +160,7 @@ def _eval_set(ranker, validation):
 def _stacked(train, validation):
     """Return ``((X, y, qid), [(training rows, validation rows)])``, both sets as one."""
     y = np.append(train.y, validation.y)
-    qid = np.append(train.qid, validation.qid)  # ids may be in both sets: no fit sees both
+    qid = joined_ids([train.qid, validation.qid])  # ids may be in both sets: no fit sees both
     rows = np.arange(len(y))
     X = stacked_rows((train.X, validation.X))
     return (X, y, qid), [(rows[: len(train)], rows[len(train) :])]

@@ -17,6 +17,7 @@ from treerank.checks import check_choice, quote
 from treerank.display.charts import Intervals
 from treerank.display.results import ColumnTable, Shown
 from treerank.display.tables import Table
+from treerank.documents.queries import joined_ids
 from treerank.documents.training_queries import QueryOverlap
 from treerank.evaluation.summary import (
     LEVEL,
@@ -208,7 +209,7 @@ class Comparison(RenamedMembers, Shown):
         columns = {
             "ranker": column([o.ranker for o, _ in cells]),
             "split": column([o.split for o, _ in cells]),
-            "query": np.concatenate([o.queries for o, _ in cells] or [empty]),
+            "query": joined_ids([o.queries for o, _ in cells] or [empty]),
             "metric": column([metric for _, metric in cells]),
             "value": np.concatenate([o.values[metric] for o, metric in cells] or [empty]),
         }
@@ -287,7 +288,7 @@ class Comparison(RenamedMembers, Shown):
     @cached_property
     def _query_ids(self) -> np.ndarray:
         """Ids of the tested queries, ascending."""
-        return np.unique(np.concatenate([o.queries for o in self.outcomes.values()]))
+        return np.unique(joined_ids([o.queries for o in self.outcomes.values()]))
 
     def by_split(self, metric: str | Metric) -> np.ndarray:
         """Return means over queries, of shape (n_splits, n_rankers); NaN if a ranker failed.
