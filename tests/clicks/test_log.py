@@ -169,6 +169,42 @@ def test_counts_of_a_table_are_those_of_the_log(ids):
     assert list(found.items.pairs()) == list(expected.items.pairs())
 
 
+DAYS = pd.Series(
+    pd.to_datetime(["2026-01-02" if query == "q" else "2026-01-01" for query in TABLE["query"]])
+)
+#: The same dates in the types of tables.
+DATES = {
+    "pandas": DAYS.astype("datetime64[ns]"),
+    "pandas, in seconds": DAYS.astype("datetime64[s]"),
+    "pandas, in Berlin": DAYS.dt.tz_localize("UTC").dt.tz_convert("Europe/Berlin"),
+    "Polars, in Berlin": pl.Series(DAYS.to_list())
+    .dt.replace_time_zone("UTC")
+    .dt.convert_time_zone("Europe/Berlin"),
+    "Arrow, days": pa.array(DAYS.dt.date),
+    "Python": DAYS.dt.date.tolist(),
+    "NumPy": DAYS.to_numpy("datetime64[D]"),
+}
+
+
+@pytest.mark.parametrize("of_log", DATES)
+def test_documents_are_found_by_dates_of_every_type(of_log, tmp_path):
+    table = TABLE | {"query": DATES[of_log]}
+    counts = ClickCounts.from_table(table | {"shown": [1] * 6, "clicked": TABLE["click"]})
+    logs = ClickLog.from_columns(**table), ClickLog.from_table(table), counts
+    x, document = pd.DataFrame({"x": np.arange(5.0)}), TABLE["document"][1:]  # each item once
+    expected = clicks.count_data(ClickLog.from_table(TABLE), (x, TABLE["query"][1:], document))
+    options = {"propensities": [1, 0.5, 0.3], "random_state": 0}
+    for dates in DATES.values():
+        frame = pl.DataFrame({"x": x["x"], "query": dates[1:], "document": document})
+        ids = dates[1:], document
+        for features in ((x, *ids), frame, frame.to_pandas(), as_parquet(frame, tmp_path)):
+            for log in logs:
+                found = clicks.count_data(log, features)
+                assert np.asarray(found.X).tolist() == expected.X.to_numpy().tolist()
+        options["candidates"] = clicks.Items(*ids)
+        assert clicks.evaluate_from_log(logs[0], [*x["x"]], **options).overlap == 1
+
+
 def test_counts_teach_what_their_log_does():
     log = random_log(2000)
     table = as_table(log)

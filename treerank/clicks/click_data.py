@@ -13,7 +13,7 @@ from treerank.clicks.log import ClickLog
 from treerank.display.results import html_of, text_of
 from treerank.display.tables import counted
 from treerank.documents.columns import as_frame
-from treerank.documents.ids import check_ids
+from treerank.documents.ids import joinable_ids
 from treerank.lazy import load_object
 from treerank.parameters import check_arguments
 
@@ -47,8 +47,7 @@ def _features_and_items(features: Any, query: str, document: str) -> tuple[Any, 
             refuse_other_order({"X": X, "query": ids[0], "document": ids[1]})
         X = X.tocsr() if issparse(X) else X
         X = X if as_frame(X) is not None or hasattr(X, "shape") else np.asarray(X)
-        with naming("features"):
-            ids = list(map(check_ids, ("query", "document"), ids))
+        ids = _read_ids(*ids)
         lengths = [X.shape[0], *map(len, ids)]
         if min(lengths) < max(lengths):
             raise ValueError(
@@ -58,7 +57,7 @@ def _features_and_items(features: Any, query: str, document: str) -> tuple[Any, 
     if isinstance(features, str | Path):
         read = load_object("treerank.datasets.parquet:read_parquet")
         data = read(features, label=None, query=query, document=document)
-        return as_frame(data.X), _unique_items(data.qid, data.documents)
+        return as_frame(data.X), _unique_items(*_read_ids(data.qid, data.documents))
     frame, needed = as_frame(features, "features"), [query, document]
     if frame is None or not set(needed) <= set(frame.columns):
         got = "no data frame" if frame is None else quote(frame.columns)
@@ -66,7 +65,14 @@ def _features_and_items(features: Any, query: str, document: str) -> tuple[Any, 
             f"features must have the columns {quote(needed)}; got {got}. "
             "Write query='NAME' and document='NAME' for others."
         )
-    return frame.drop(needed), _unique_items(*(frame[name].to_numpy() for name in needed))
+    ids = _read_ids(*(frame[name].to_numpy() for name in needed))
+    return frame.drop(needed), _unique_items(*ids)
+
+
+def _read_ids(query: Any, document: Any) -> list[np.ndarray]:
+    """Return query and document of each row of a table as they are in a log."""
+    with naming("features"):
+        return [joinable_ids("query", query), joinable_ids("document", document)]
 
 
 def _unique_items(query: np.ndarray, document: np.ndarray) -> Items:

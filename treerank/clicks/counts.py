@@ -12,7 +12,7 @@ from treerank.clicks.tables import named_columns
 from treerank.display.results import Shown
 from treerank.display.tables import Table, column_table, counted
 from treerank.documents.canonical_order import canonical_order, group_hashes, row_hashes
-from treerank.documents.ids import check_ids
+from treerank.documents.ids import joinable_ids
 from treerank.documents.positions import check_whole_positions
 from treerank.documents.queries import QueryGroups
 from treerank.parameters import check_arguments
@@ -107,7 +107,7 @@ class ClickCounts(Shown):
         names = {"query": query, "document": document, "position": position}
         names |= {"shown": shown, "clicked": clicked}
         columns = named_columns(table, names, [query, document])
-        ids = check_ids("query", columns[0]), check_ids("document", columns[1])
+        ids = joinable_ids("query", columns[0]), joinable_ids("document", columns[1])
         lengths = list(map(len, (*ids, *columns[2:])))
         if min(lengths) < max(lengths):
             raise ValueError(

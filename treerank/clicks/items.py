@@ -9,7 +9,7 @@ import numpy as np
 from treerank.checks import quote, refuse_other_order
 from treerank.display.results import Shown
 from treerank.display.tables import Table, column_table, counted
-from treerank.documents.ids import check_ids
+from treerank.documents.ids import joinable_ids
 from treerank.documents.queries import QueryGroups
 
 
@@ -49,8 +49,8 @@ class Items(Shown):
 
         ``name`` is the name of the argument in messages.
         """
-        query = check_ids(f"{name}.query", self.query)
-        items = type(self)(query, check_ids(f"{name}.document", self.document, len(query)))
+        query = joinable_ids(f"{name}.query", self.query)
+        items = type(self)(query, joinable_ids(f"{name}.document", self.document, len(query)))
         if len(set(items.pairs())) < len(items):
             raise ValueError(f"{name} must have each document of a query once; got duplicates.")
         return items

@@ -24,7 +24,7 @@ from treerank.clicks.session_checks import (
 )
 from treerank.clicks.tables import named_columns
 from treerank.display.results import Shown
-from treerank.documents.ids import check_ids
+from treerank.documents.ids import check_ids, joinable_ids
 from treerank.documents.queries import QueryGroups
 
 #: What a log needs, in the order of the arguments of ``ClickLog.from_columns``.
@@ -111,7 +111,7 @@ class ClickLog(Shown):
             Name of the column of session ids. If ids repeat from query to query, the names of
             columns that together identify a session, as in ``("query", "session")``.
         query, document, position, click : str
-            Names of the columns.
+            Names of the columns. Ids that are dates are kept in UTC.
         extra : sequence of str, default=()
             Names of further columns to keep.
         first_position : {0, 1}, default=1
@@ -161,7 +161,7 @@ class ClickLog(Shown):
         by_row = dict(zip(COLUMNS, (session, query, document, position, click), strict=True))
         refuse_other_order(by_row | {"extra": extra or {}})
         session = check_ids("session", session)
-        query, document = check_ids("query", query), check_ids("document", document)
+        query, document = joinable_ids("query", query), joinable_ids("document", document)
         check_choice("first_position", first_position, (0, 1))
         position = check_column("position", position) + (1 - first_position)
         check_log_positions(position, first_position)

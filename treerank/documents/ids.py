@@ -4,7 +4,7 @@ The hash of an id is the same in every process, so model files can keep it.
 """
 
 from collections.abc import Iterable
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, time
 from hashlib import blake2b
 from numbers import Real
 from typing import Any
@@ -40,6 +40,38 @@ def check_ids(name: str, values: Any, n_rows: int | None = None) -> np.ndarray:
         is_rounded = any(is_whole(value) and abs(value) >= 2**53 for value in values)
         return np.asarray(values, dtype=object) if is_rounded else ids
     return ids
+
+
+def joinable_ids(name: str, values: Any, n_rows: int | None = None) -> np.ndarray:
+    """Return ids as :func:`check_ids` does, but dates of any type in UTC and in one unit.
+
+    So they are equal to the same dates in other tables, also as values of Python. Dates with
+    nanoseconds keep their unit.
+
+    Examples
+    --------
+    >>> joinable_ids("query", np.array(["2026-05-01"], "datetime64[ns]"))
+    array(['2026-05-01T00:00:00.000000'], dtype='datetime64[us]')
+    """
+    ids = check_ids(name, values, n_rows)
+    if ids.dtype.kind == "O":
+        are_dates = {issubclass(kind, date) for kind in set(map(type, ids))}
+        if True not in are_dates:
+            return ids
+        ids = objects([_in_utc(value) for value in ids])
+        if False in are_dates:
+            return ids
+    elif ids.dtype.kind != "M":
+        return ids
+    exact = ids.astype("datetime64[us]")
+    return exact if (exact == ids).all() else ids
+
+
+def _in_utc(value: Any) -> Any:
+    """Return a date as a datetime without a zone, which NumPy has not; other values unchanged."""
+    if isinstance(value, datetime):
+        return value.astimezone(UTC).replace(tzinfo=None) if value.tzinfo is not None else value
+    return datetime.combine(value, time()) if isinstance(value, date) else value
 
 
 def text_ids(name: str, values: Any, n_rows: int | None = None) -> np.ndarray:
@@ -119,9 +151,7 @@ def text_of_id(value: Any) -> str:
     if kind is int or kind is np.int64:
         return f"number {int(value)}"
     if isinstance(value, date | np.datetime64):
-        if isinstance(value, datetime) and value.tzinfo is not None:
-            value = value.astimezone(UTC).replace(tzinfo=None)  # numpy has no time zones
-        return f"date {np.datetime64(value).astype('datetime64[ns]')}"
+        return f"date {np.datetime64(_in_utc(value)).astype('datetime64[ns]')}"
     if isinstance(value, Real):
         is_whole = isinstance(value, int | np.integer) or float(value).is_integer()
         return f"number {int(value) if is_whole else float(value)}"  # type: ignore[call-overload]
