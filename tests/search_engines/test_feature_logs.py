@@ -65,6 +65,19 @@ def test_what_is_not_joined_is_a_table():
     assert table["only_in"] == ["log", "judgments"]
 
 
+@pytest.mark.parametrize("type_of_ids", [int, str])
+def test_parts_of_a_log_have_the_judgments_of_their_queries(type_of_ids):
+    queries = [type_of_ids(number) for number in range(4)]
+    judgments = Qrels(np.array(queries * 2), np.repeat(["a", "lost"], 4), np.repeat([1.0, 2.0], 4))
+    with pytest.warns(UserWarning, match="4 of 8 judgments are of documents that are not in the"):
+        log = read_feature_log({q: {"a": [1.0]} for q in queries}, judgments, features=["bm25"])
+    parts = log.split(test=0.5)
+    for part in parts:
+        assert [str(query) for query in part.unlogged.qid] == part.qid.tolist()
+        assert part.unjoined()["document"].tolist() == ["lost"] * 2
+    assert {*parts[0].qid, *parts[1].qid} == {*"0123"}
+
+
 @pytest.mark.parametrize("format", ["solr", "opensearch"])
 def test_the_set_that_was_exported_is_that_of_the_log(format, tmp_path):
     log = read_feature_log({q: plugin(LOGGED[q]) for q in QUERIES}, JUDGMENTS)

@@ -152,6 +152,20 @@ def pairs_of(qid: ArrayLike, doc_ids: ArrayLike) -> list[tuple[str, str]]:
     return list(zip(queries, texts_of("doc_ids", doc_ids, len(queries)), strict=True))
 
 
+def judgments_of_queries(judgments: Qrels, qid: ArrayLike) -> Qrels:
+    """Return the judgments of some queries, whose ids are compared as text.
+
+    Examples
+    --------
+    >>> judgments = Qrels(np.array([1, 2]), np.array(["a", "b"]), np.array([1.0, 0.0]))
+    >>> judgments_of_queries(judgments, ["2"]).doc_ids
+    array(['b'], dtype='<U1')
+    """
+    queries = {*texts_of("qid", qid)}
+    rows = [query in queries for query in texts_of("qid", judgments.qid)]
+    return Qrels(*(np.asarray(column)[np.array(rows, dtype=bool)] for column in judgments))
+
+
 def texts_of(name: str, values: ArrayLike, n_rows: int | None = None) -> list[str]:
     """Return ids as text, 1.0 as 1, also in tuples; refuse missing ones.
 

@@ -1,16 +1,18 @@
 """Feature logs: features that a search engine computed and logged, as a training set."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import ArrayLike
 
 from treerank.checks import check_instance, check_sequence, quote, warn_user
-from treerank.datasets.qrels import NO_JUDGMENTS, Qrels, pairs_of, texts_of
+from treerank.datasets.qrels import NO_JUDGMENTS, Qrels, judgments_of_queries, pairs_of, texts_of
 from treerank.documents.ranking_data import RankingData
+from treerank.documents.reading import take_columns
 from treerank.parameters import check_arguments
 from treerank.search_engines.judgments import json_of, read_judgments
 from treerank.search_engines.search_answers import (
@@ -30,7 +32,8 @@ class FeatureLog(RankingData):
     Parameters
     ----------
     unlogged : Qrels, default=no judgments
-        Judgments of documents that are not in the log.
+        Judgments of documents that are not in the log. ``take`` and ``split`` keep the judgments of
+        the queries that they keep.
 
     Examples
     --------
@@ -40,6 +43,13 @@ class FeatureLog(RankingData):
     """
 
     unlogged: Qrels = NO_JUDGMENTS
+
+    def take(self, rows: ArrayLike) -> Self:
+        """Return some documents, by row numbers or a mask, and the judgments of their queries."""
+        taken = super().take(rows)
+        _, (qid,) = take_columns(taken.X, qid=taken.qid)
+        unlogged = judgments_of_queries(self.unlogged, qid)
+        return replace(taken, unlogged=unlogged)
 
     def unjoined(self) -> dict[str, np.ndarray]:
         """Return a table of documents that are only in the log, or only in the judgments.

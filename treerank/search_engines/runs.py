@@ -17,10 +17,11 @@ from treerank.checks import (
     refuse_other_order,
     warn_user,
 )
-from treerank.datasets.qrels import NO_JUDGMENTS, Qrels, pairs_of, texts_of
+from treerank.datasets.qrels import NO_JUDGMENTS, Qrels, judgments_of_queries, pairs_of, texts_of
 from treerank.datasets.trec import TrecRun, read_trec_run
 from treerank.documents.queries import QueryGroups, is_missing
 from treerank.documents.ranking_data import RankingData
+from treerank.documents.reading import take_columns
 from treerank.parameters import check_arguments
 from treerank.reranking.fusion import reciprocal_ranks
 from treerank.reranking.normalization import (
@@ -63,8 +64,8 @@ class Candidates(RankingData):
     def take(self, rows: ArrayLike) -> Self:
         """Return some documents, by row numbers or a mask, and the judgments of their queries."""
         taken = super().take(rows)
-        kept = np.isin(np.asarray(self.unretrieved.qid), np.asarray(taken.qid))
-        unretrieved = Qrels(*(np.asarray(column)[kept] for column in self.unretrieved))
+        _, (qid,) = take_columns(taken.X, qid=taken.qid)
+        unretrieved = judgments_of_queries(self.unretrieved, qid)
         return replace(taken, unretrieved=unretrieved)
 
     def normalized(self) -> RankingData:
