@@ -58,6 +58,7 @@ def test_k_is_positive_or_automatic(k):
     [
         ({}, "runs must hold"),
         ({"a": [1.0], "b": [1.0, 2.0]}, r"runs\['b'\] must have 1 entries; got 2"),
+        ({"a": [2**60 + 1, 2**60 + 2]}, r"runs\['a'\] must be below 2\*\*53 in size as integers"),
         ({"a": [1, 1e200]}, r"runs\['a'\] must be at most 1e\+150 in size; got 1e\+200 in row 1"),
     ],
 )

@@ -51,6 +51,10 @@ def test_a_retriever_that_found_nothing_has_0(method):
     ("arguments", "message"),
     [
         (([1.0, 1e200],), r"scores must be at most 1e\+150 in size; got 1e\+200 in row 1"),
+        (
+            ([5, 2**60 + 1],),
+            r"scores must be below 2\*\*53 in size as integers; got 1\.15.* in row 1",
+        ),
         (([[1.0]],), "scores must be one-dimensional"),
         ((["high"],), "scores must be numbers"),
         (([1.0], ["a", "b"]), "qid must have one entry per row; got 2 for 1"),

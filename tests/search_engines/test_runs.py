@@ -222,6 +222,10 @@ def test_unjudged_documents_are_not_relevant_in_judged_queries_alone():
         (({"a": [1.0]},), r"runs\['a'\] must be the path of a run .*; got \[1.0\]. Of a"),
         (({"a": {"p": 7}},), r"runs\['a'\] must map each query to .*; got 7 for 'p'"),
         (({"a": {"p": {"x": "high"}}},), r"scores of runs\['a'\] must be numbers; got text"),
+        (
+            ({"a": {"p": {"x": 2**60 + 1}}},),
+            r"scores of runs\['a'\] must be below 2\*\*53 in size as integers; got 1.1.* row 0",
+        ),
         (({"a": {"p": {"x": NAN}}},), r"runs\['a'\] must have a score for .* got NaN for 'x'"),
         (
             ({"a": {"p": {"x": None}}},),
@@ -283,6 +287,11 @@ def test_runs_are_columns(tmp_path):
         (numbered, [None], "doc_ids must not be missing; got None in row 0"),
         (numbered, [7, 8], "doc_ids must have one entry per row; got 2 for 1"),
         (TrecRun([1, 1], [7, 7], [0.5, 0.6]), [7], r"runs\['n'\] must have each document of a que"),
+        (
+            TrecRun([1], [7], [2**60 + 1]),
+            [7],
+            r"scores of runs\['n'\] must be below 2\*\*53 in size",
+        ),
         ("run.txt", [7], r"runs\['n'\] must be a TrecRun; got 'run.txt'"),
     ):
         with pytest.raises((TypeError, ValueError), match=message):

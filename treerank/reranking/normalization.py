@@ -13,7 +13,7 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import ArrayLike
 
-from treerank.checks import as_numbers, quote, refuse_where
+from treerank.checks import as_numbers, quote, refuse_rounded, refuse_where
 from treerank.documents.queries import ByRow, QueryGroups
 from treerank.parameters import Rule, check_arguments
 
@@ -164,7 +164,9 @@ def normalized_by_query(
 
 
 def check_scores(name: str, values: ArrayLike) -> np.ndarray:
-    """Return the scores of a retriever as float64, which may be NaN; refuse sizes above 1e150.
+    """Return the scores of a retriever as float64, which may be NaN.
+
+    Refuses sizes above 1e150, and integers that float64 rounds.
 
     Examples
     --------
@@ -175,6 +177,7 @@ def check_scores(name: str, values: ArrayLike) -> np.ndarray:
     if scores.ndim != 1:
         raise ValueError(f"{name} must be one-dimensional; got shape {scores.shape}.")
     refuse_where(np.abs(scores) > _LARGEST, scores, f"{name} must be at most {_LARGEST:g} in size")
+    refuse_rounded(name, values, scores)
     return scores
 
 

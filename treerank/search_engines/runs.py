@@ -215,7 +215,8 @@ def runs_as_features(
     for name, run in runs.items():
         check_instance(f"runs[{quote(name)}]", run, [TrecRun])
         _check_order(name, run)
-        scores = dict(zip(pairs_of(run.qid, run.doc_ids), run.scores, strict=True))
+        values = check_scores(f"scores of runs[{quote(name)}]", run.scores)
+        scores = dict(zip(pairs_of(run.qid, run.doc_ids), values.tolist(), strict=True))
         if len(scores) < len(run.scores):
             _refuse_duplicate(name, run)
         columns[name] = np.array([scores.get(pair, np.nan) for pair in pairs], np.float64)
