@@ -75,6 +75,15 @@ def test_callbacks_are_called_or_a_warning_says_that_they_are_not(name):
 
 
 @pytest.mark.parametrize("name", NAMES)
+def test_metrics_are_recorded_or_a_warning_says_that_they_are_not(name):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        ranker = seeded(name).fit(DATA.X, DATA.y, DATA.qid, eval_set=DATA, eval_metric="map")
+    said = [warning for warning in caught if "eval_metric is not recorded" in str(warning.message)]
+    assert bool(getattr(ranker, "evals_result_", None)) != bool(said)
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_a_setting_counts_or_a_message_says_that_it_does_not(name):
     scores, said = answers(seeded(name))
     assert not [message for message in said if "replaces" in message or "left out" in message]

@@ -273,6 +273,12 @@ class Ranker(Scored):
                 f"callbacks are not used: {quote(self)} was fitted without iterations after which "
                 "they could be called. Leave them out."
             )
+        if eval_metric is not None and not getattr(self, "evals_result_", None):
+            warn_user(
+                f"eval_metric is not recorded: {quote(self)} was fitted without iterations after "
+                "which it could be measured. score(X, y, qid) and get_metric(name)(y, "
+                "ranker.predict(X), qid) measure the fitted ranker."
+            )
         return self
 
     @answered
