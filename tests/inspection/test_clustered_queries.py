@@ -128,6 +128,16 @@ def test_reports_have_intervals_and_tests_over_clusters(table, ranker):
     ).replace("\N{NO-BREAK SPACE}", " ")
 
 
+def test_a_report_of_a_metric_that_is_equal_for_all_queries_has_no_intervals(table, ranker):
+    best = table.groupby([*QUERY]).sales.transform("max")
+    one_bought = table.assign(bought=(table.sales == best) * 1.0)  # p@10 is 0.1 for all queries
+    uneven = one_bought[(table.week == 1) | (table.user > "user 3")]
+    settings = {"metrics": ["p@10"], "n_examples": 1, "baseline": "price"}
+    html = report(ranker, uneven, "bought", QUERY, clusters="user", **settings).html
+    text = re.sub(r"<[^>]+>", " ", html)
+    assert re.search(r"p@10\s+0\.1000\s+baseline\s0\.1000", text)
+
+
 def test_wrong_clusters_of_a_report_are_refused(table, ranker):
     with pytest.raises(ValueError, match="clusters must name a column of X; got 'usr'"):
         report(ranker, table, "bought", QUERY, clusters="usr")

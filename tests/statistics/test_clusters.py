@@ -152,6 +152,16 @@ def test_a_mean_without_variation_between_clusters_has_no_width():
         bootstrap_interval(values, clusters=clusters)
 
 
+def test_means_of_clusters_that_differ_by_rounding_are_equal():
+    values, clusters = np.full(6, 0.1), np.array([0, 1, 1, 1, 2, 2])  # 0.1 + 0.1 + 0.1 is above 0.3
+    interval = mean_interval(values, clusters=clusters)
+    assert interval.low == interval.high == pytest.approx(0.1)
+    varied = np.array([0.1, 0.0, 0.1, 0.2, 0.05, 0.15])
+    assert mean_interval(varied, clusters=clusters).low == pytest.approx(0.1)
+    with pytest.raises(ValueError, match=r"differ between clusters; got equal means of all 3"):
+        bootstrap_interval(varied, clusters=clusters)
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [

@@ -10,6 +10,7 @@ from scipy import stats
 from treerank.statistics.paired import adjust_holm, format_p
 from treerank.statistics.randomization import (
     bootstrap_interval,
+    mean_interval,
     randomization_interval,
     randomization_test,
 )
@@ -140,6 +141,15 @@ def test_the_interval_of_equal_rankers_is_0_to_0():
     values = drawn()[0]
     interval = randomization_interval(values, values)
     assert (interval.estimate, interval.low, interval.high) == (0, 0, 0)
+
+
+def test_values_that_differ_by_rounding_alone_have_no_bootstrap_interval():
+    values = np.array([0.5] * 30 + [np.nextafter(0.5, 1)])
+    with pytest.raises(ValueError, match=r"at least two that are not all equal; got 31\."):
+        bootstrap_interval(values)
+    interval = mean_interval(values)
+    assert interval.low == interval.high == pytest.approx(0.5)
+    assert np.isfinite(bootstrap_interval([0.5] * 30 + [0.5 + 1e-6]).ends).all()
 
 
 @given(st.integers(0, 300), st.sampled_from([5, 8, 14, 15, 40]), st.sampled_from([0.9, 0.95]))

@@ -18,6 +18,9 @@ from treerank.parameters import check_arguments
 
 #: Largest value: the sum of its squares is no overflow.
 _MOST = 1e150
+#: Values that differ by a smaller share of the largest are equal but for rounding, such as that of
+#: the means of clusters of different sizes.
+_ROUNDING = 1e-10
 #: P-value up to which a difference is called significant.
 SIGNIFICANT = 0.05
 
@@ -87,6 +90,17 @@ def measured(name: str, values: ArrayLike) -> np.ndarray:
     """Return one-dimensional values as float64 without NaN; ``name`` is for messages."""
     column = check_values(name, values)
     return column[~np.isnan(column)]
+
+
+def are_equal(values: np.ndarray) -> bool:
+    """Return whether all values are equal, but for rounding; no value may be NaN.
+
+    Examples
+    --------
+    >>> are_equal(np.array([0.1, (0.1 + 0.1 + 0.1) / 3])), are_equal(np.array([0.1, 0.1001]))
+    (True, False)
+    """
+    return bool(np.ptp(values) <= _ROUNDING * np.abs(values).max())
 
 
 def paired_differences(a: ArrayLike, b: ArrayLike) -> np.ndarray:

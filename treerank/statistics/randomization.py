@@ -18,7 +18,7 @@ from scipy import stats
 from treerank.documents.queries import ByRow
 from treerank.parameters import Count, Level, Whole, check_arguments
 from treerank.statistics.clusters import ClusterSums, check_clusters
-from treerank.statistics.paired import PairedResult, check_values, paired_differences
+from treerank.statistics.paired import PairedResult, are_equal, check_values, paired_differences
 from treerank.statistics.resampled import Interval
 
 #: Numbers drawn at a time, a bound on memory.
@@ -219,10 +219,10 @@ def bootstrap_interval(
     checked = check_values("values", values)
     of_measured, measured = check_clusters(clusters, checked), checked[~np.isnan(checked)]
     n = len(measured)
-    if n < 2 or np.ptp(measured) == 0:
+    if n < 2 or are_equal(measured):
         raise ValueError(f"values must be at least two that are not all equal; got {n}.")
     units = ClusterSums.of(measured, of_measured)
-    if clusters is not None and np.ptp(units.means) == 0:
+    if clusters is not None and are_equal(units.means):
         raise ValueError(
             "values must differ between clusters; got equal means of all "
             f"{len(units.sums)} clusters."
@@ -260,7 +260,7 @@ def mean_interval(
     if len(values) >= 2 and clusters is not None:
         units = ClusterSums.of(values, check_clusters(clusters, values))
     varying = values if units is None else units.means
-    if len(values) < 2 or np.ptp(varying) == 0:
+    if len(values) < 2 or are_equal(varying):
         mean = float(values.mean()) if len(values) else 0.0
         return Interval(mean, mean, mean, level)
     return bootstrap_interval(values, clusters=clusters, level=level, **options)

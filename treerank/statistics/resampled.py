@@ -20,7 +20,7 @@ from scipy import stats
 
 from treerank.display.results import Shown
 from treerank.parameters import Level, Positive, check_arguments
-from treerank.statistics.paired import PairedResult, measured, paired_differences
+from treerank.statistics.paired import PairedResult, are_equal, measured, paired_differences
 
 
 @dataclass(frozen=True, repr=False)
@@ -144,7 +144,7 @@ def corrected_resampled_t_test(
     mean = differences.mean()
     if not differences.any():
         return PairedResult("corrected resampled t-test", len(differences), 0.0, 0.0, 1.0)
-    if np.ptp(differences) <= 1e-12 * np.abs(differences).max():
+    if are_equal(differences):
         raise ValueError(
             "a and b must differ by more in some pairs than in others; got a constant difference "
             f"of {differences[0]:.4g} in all {len(differences)}."
