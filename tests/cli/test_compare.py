@@ -130,6 +130,20 @@ def test_tested_queries_are_later_and_users_are_whole(tmp_path):
         assert message in refusal(*command, *options, code=code)
 
 
+def test_a_mean_over_some_of_the_splits_is_marked(tmp_path):
+    rng, qid = np.random.default_rng(0), np.repeat(np.arange(40), 10)
+    clicked = rng.integers(2, size=400) * (qid > 12)  # none in the first training set
+    table = pl.DataFrame(rng.normal(size=(400, 2))).with_columns(label=clicked, query=qid, day=qid)
+    table.write_parquet(tmp_path / "log.parquet")
+    command = ["compare", tmp_path / "log.parquet", "--ranker", "RankSVM", "--time", "day"]
+    found = run(*command, "--folds", 3)
+    assert "RankSVM failed on split 1" in found.stderr
+    assert [line.split()[:4] for line in found.stdout.splitlines()[::2]] == [
+        ["ranker", "splits", "ndcg@10", "map"],
+        ["RankSVM", "2", "of", "3"],
+    ]
+
+
 def test_times_with_zones_are_compared_by_the_instant(tmp_path):
     qid, rng = np.repeat(np.arange(40), 10), np.random.default_rng(0)
     X = rng.normal(size=(400, 3))

@@ -1,6 +1,7 @@
 import re
 import sys
 import warnings
+from dataclasses import replace
 from datetime import date, timedelta
 from functools import partial
 from unittest.mock import Mock
@@ -319,6 +320,30 @@ def test_failures_are_recorded_and_keep_the_ranker_out_of_tests():
     assert re.search(r"broken failed on splits \d, \d: RuntimeError: no query 0", text)
     with pytest.raises(ValueError, match=r"reference must be 'best' or .*; got 'broken'"):
         comparison.summary(reference="broken")
+
+
+def test_a_mean_over_some_of_the_splits_is_marked_in_all_tables_and_is_not_the_best():
+    with pytest.warns(UserWarning, match="broken failed on split"):
+        comparison = compare({"broken": Broken(), **lines()}, DATA, cv=3, metrics=["map"])
+    assert comparison.summary().cells["broken", "map"].mean > 0
+    outcomes = {
+        key: replace(outcome, values={"map": outcome.values["map"] + (outcome.ranker == "broken")})
+        for key, outcome in comparison.outcomes.items()
+    }
+    summary = replace(comparison, outcomes=outcomes).summary()
+    assert [name for (name, _), cell in summary.cells.items() if cell.is_best] != ["broken"]
+    assert sum(cell.is_best for cell in summary.cells.values()) == 1
+    assert summary.header[:3] == ("ranker", "splits", "map")
+    for table in (str(summary), repr(summary), replace(summary, notes=()).to_text()):
+        assert [line.split()[1:4] for line in table.splitlines()[2:5]] == [
+            [count, "of", "3"] for count in "133"
+        ]
+    assert "| broken | 1 of 3 | " in summary.to_markdown()
+    for html in (summary.to_html(), comparison._repr_html_()):
+        assert "<td>broken</td><td>1 of 3</td>" in html
+    with pytest.warns(UserWarning, match="none failed on split"):
+        failed = compare({"none": Weigher(0.0), **lines()}, DATA, cv=2).summary()
+    assert "splits" not in failed.header  # all means are over the same splits
 
 
 @pytest.mark.parametrize("frames", [pd.DataFrame, pl.DataFrame])

@@ -104,8 +104,8 @@ def compare(
     before. If a ranker of this package was trained on test queries, a warning names it.
 
     :func:`treerank.show_progress` shows the number of finished fits. If a ranker fails on a split,
-    it has no result there, and a warning says so. :func:`treerank.compare_scores` compares scores
-    from anywhere.
+    it has no result there, a warning says so, and the table has the number of splits that each mean
+    is over. :func:`treerank.compare_scores` compares scores from anywhere.
 
     Parameters
     ----------

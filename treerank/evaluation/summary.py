@@ -140,7 +140,7 @@ class Cell:
     verdict : {"better", "worse", "same"}, default="same"
         Result of the test against the reference.
     is_best : bool, default=False
-        Whether no other mean is higher.
+        Whether no other mean over all splits is higher.
     has_results : bool, default=False
         Whether the ranker has results, so that a mean of NaN is a value of the metric.
     """
@@ -180,6 +180,9 @@ class Summary(Shown):
     prediction_powered : dict from (str, str) to PredictionPowered, default={}
         Estimates by labels of people and of an LLM, by ranker and metric, if there are both. Then
         each metric has the effective number of queries and the correlation as further columns.
+    splits : dict from str to str, default={}
+        The splits that each mean is over, such as "4 of 5", by ranker; a column of its own. Empty
+        if all means are over all splits.
 
     Examples
     --------
@@ -202,12 +205,14 @@ class Summary(Shown):
     fitted_before: tuple[str, ...] = ()
     without_labels: tuple[str, ...] = ()
     prediction_powered: Mapping[tuple[str, str], PredictionPowered] = field(default_factory=dict)
+    splits: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def header(self) -> tuple[str, ...]:
         """Names of the columns."""
         columns = [name for metric in self.metrics for name in self._columns_of(metric)]
-        return ("ranker", *columns, *(["fit (s)"] if self._has_fits else []))
+        splits = ["splits"] if self.splits else []
+        return ("ranker", *splits, *columns, *(["fit (s)"] if self._has_fits else []))
 
     def _columns_of(self, metric: str) -> list[str]:
         """Return the names of the columns of a metric."""
@@ -240,7 +245,8 @@ class Summary(Shown):
             seconds = "fitted before" if name in self.fitted_before else seconds
             seconds = "nothing to fit" if name in self.without_labels else seconds
             fits = [as_cell(seconds, False)] if self._has_fits else []
-            rows.append([as_cell(name, False), *means, *fits])
+            splits = [as_cell(self.splits[name], False)] if self.splits else []
+            rows.append([as_cell(name, False), *splits, *means, *fits])
         return rows
 
     def to_text(self) -> str:
@@ -293,11 +299,13 @@ def make_summary(comparison: Any, reference: str, alpha: float) -> Summary:
         results, messages = _test_pairs(comparison, metric, against, is_chosen)
         n_pairs = max(n_pairs, len(results))
         verdicts = _verdicts(results, against, alpha)
-        best = np.nanmax(means) if not np.isnan(means).all() else np.nan
+        # A mean over some splits alone is not comparable: these may be the easy ones.
+        is_comparable = np.isin(comparison.rankers, comparison.complete) & ~np.isnan(means)
+        best = means[is_comparable].max(initial=-np.inf)
         for ranker, mean, error in zip(comparison.rankers, means, errors, strict=True):
             verdict = verdicts.get(ranker, "same")
             has_results = ranker in comparison.complete
-            is_best = bool(mean == best)
+            is_best = has_results and bool(mean == best)
             cells[ranker, metric] = Cell(float(mean), float(error), verdict, is_best, has_results)
         tests.update(result.test for result in results.values())
         untested += messages
@@ -322,7 +330,22 @@ def make_summary(comparison: Any, reference: str, alpha: float) -> Summary:
         fitted_before=comparison.fitted_before,
         without_labels=comparison.without_labels,
         prediction_powered=estimates,
+        splits=_splits_of_means(comparison),
     )
+
+
+def _splits_of_means(comparison: Any) -> dict[str, str]:
+    """Return the number of splits with results, such as "4 of 5", by ranker.
+
+    Empty if each ranker has results for all splits or for none, so that means are over the same.
+    """
+    counts = dict.fromkeys(comparison.rankers, 0)
+    for name, _ in comparison.outcomes:
+        counts[name] += 1
+    n_splits = len(comparison.splits)
+    if {*counts.values()} <= {0, n_splits}:
+        return {}
+    return {name: f"{count} of {n_splits}" for name, count in counts.items()}
 
 
 def means_and_errors(comparison: Any, metric: str) -> Any:
