@@ -370,6 +370,26 @@ def test_a_number_that_most_queries_have_is_a_slice_of_its_own(common, expected)
     assert {one.values: one.n_queries for one in found} == expected
 
 
+@pytest.mark.parametrize(
+    ("numbers", "expected"),
+    [
+        ([1000001, 1000002, 1000003], ["1000001", "1000002", "1000003"]),
+        ([-0.0, 0.1, 1e300], ["0", "0.1", "1e+300"]),
+        ([0.12345678, 0.12345679], ["0.12345678", "0.12345679"]),
+        (range(20440, 20448), ["20440 to 20443", "20443 to 20447"]),
+        (np.arange(8) / 8 + 20440, ["20440 to 20440.4", "20440.4 to 20440.9"]),
+        (np.arange(8) / 7, ["0 to 0.4286", "0.4286 to 1"]),
+        ([1e6 + 1] * 9 + [1e6 + 2, 1e6 + 3, 1e6 + 4], ["1000001", "1000002 to 1000004"]),
+    ],
+)
+def test_names_tell_slices_of_numbers_apart(numbers, expected):
+    column = np.tile(numbers, 6)
+    n_bins = 3 if len({*numbers}) <= 3 else 2
+    values, qid = np.random.default_rng(0).random(len(column)), np.arange(len(column))
+    found = slices(values, {"n": column}, qid, n_bins=n_bins, at_least=5)
+    assert sorted(one.values for one in found) == expected
+
+
 def test_missing_text_is_missing_in_any_column():
     values, row = np.linspace(0, 1, 60), np.arange(60)
     texts = [["red", "blue"][i % 2] if i >= 9 else None for i in row]

@@ -279,16 +279,46 @@ def _parts(column: np.ndarray, n_bins: int, at_least: int) -> Iterator[tuple[str
         yield "missing", np.isnan(column)
     distinct = np.unique(present)
     if len(distinct) <= n_bins:
-        yield from ((f"{value:g}", column == value) for value in distinct)
+        named = zip(_number_texts(distinct, 6), distinct, strict=True)
+        yield from ((name, column == value) for name, value in named)
         return
     edges = np.quantile(present, np.linspace(0, 1, n_bins + 1), method="inverted_cdf")
     alone = np.unique(edges[1:][edges[1:] == edges[:-1]])
-    yield from ((f"{value:g}", column == value) for value in alone)
-    is_alone = np.isin(column, alone)
+    named = zip(_number_texts(alone, 6), alone, strict=True)
+    yield from ((name, column == value) for name, value in named)
+    is_alone, ranges = np.isin(column, alone), list[tuple[float, float, np.ndarray]]()
     for low, high in pairwise(np.unique(edges)):
         is_above = column >= low if low == edges[0] else column > low
         is_inside = is_above & (column <= high) & ~is_alone
         if is_inside.any():
             first = column[is_inside].min() if low in alone else low
             last = column[is_inside].max() if high in alone else high
-            yield f"{first:.4g} to {last:.4g}", is_inside
+            ranges.append((first, last, is_inside))
+    bounds = np.unique([bound for low, high, _ in ranges for bound in (low, high)])
+    text_of = dict(zip(bounds.tolist(), _number_texts(bounds, 4), strict=True))
+    yield from ((f"{text_of[low]} to {text_of[high]}", part) for low, high, part in ranges)
+
+
+def _number_texts(numbers: np.ndarray, n_digits: int) -> list[str]:
+    """Return different texts of different numbers: whole numbers in full, such as years and ids.
+
+    Others have ``n_digits`` significant digits, or as many as it takes to tell all numbers apart.
+
+    Examples
+    --------
+    >>> _number_texts(np.array([0.123456, 1000001.0, 1000002.0]), 4)
+    ['0.1235', '1000001', '1000002']
+    >>> _number_texts(np.array([20440.25, 20440.5]), 4)
+    ['20440.2', '20440.5']
+    """
+    texts = list[str]()
+    for digits in range(n_digits, 18):  # 17 tell all floats apart
+        texts = [
+            f"{number:.0f}"
+            if number.is_integer() and abs(number) < 2**53
+            else f"{number:.{digits}g}"
+            for number in numbers.tolist()
+        ]
+        if len({*texts}) == len(texts):
+            break
+    return texts
