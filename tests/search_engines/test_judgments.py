@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 from search_files import JUDGED, judgment_files
 
+from treerank import read_csv
 from treerank.datasets import Qrels, write_letor
 from treerank.search_engines import read_judgments
 
@@ -74,6 +75,25 @@ def test_clicks_positions_and_scores_are_no_judges_unless_label_names_them(tmp_p
 def test_cells_of_tables_end_at_what_the_first_line_says(tmp_path, separator):
     text = "query,docid,rating\nshoes,a,3\n".replace(",", separator)
     assert [*zip(*read(tmp_path, text, "a.CSV"), strict=True)] == [("shoes", "a", 3)]
+
+
+def test_commas_in_files_with_semicolons_are_decimal_commas_as_in_read_csv(tmp_path):
+    text = "query;docid;rating;f\nq;a,b;3;1\nq;b;1,5;2\nr;a;0;3\nr;b; 1,000 ;4\nr;c;;5\n"
+    found = read(tmp_path, text, "a.csv")
+    assert (found.doc_ids.tolist(), found.y.tolist()) == (["a,b", "b", "a", "b"], [3, 1.5, 0, 1])
+    data = read_csv(
+        tmp_path / "a.csv", label="rating", query="query", document="docid", features=["f"]
+    )
+    assert data.y[:4].tolist() == found.y.tolist()
+    judges = "query;docid;Ann;Bob\nq;a;2,0;1\nq;b;;3,0\n"
+    assert read(tmp_path, judges, "a.csv").y.tolist() == [2, 1, 3]
+    points = read(tmp_path, "query;docid;rating\nq;a;1.5\nq;b;2\n", "a.csv")
+    assert points.y.tolist() == [1.5, 2]
+    with pytest.raises(ValueError, match=r"'rating' must have decimal commas or .* got '1\.5'"):
+        read(tmp_path, "query;docid;rating\nq;a;1,5\nq;b;1.5\n", "a.csv")
+    for text in ('query,docid,rating\nq,a,"1,5"\n', "query;docid;rating\nq;a;1,5,0\n"):
+        with pytest.raises(ValueError, match="rating must be a finite number; got '1,5"):
+            read(tmp_path, text, "a.csv")
 
 
 def test_training_sets_tell_the_ids_in_their_comments_and_qrels_may_have_odd_ones(tmp_path):

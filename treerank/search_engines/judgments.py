@@ -62,7 +62,7 @@ def read_judgments(
     TSV file may be one of Quepid's or any with column names. Any other file, and a TSV file without
     names, is TREC qrels, or has lines such as ``3 qid:1 # document``, where
     ``# qid:1: red shoes`` may name the query. Files may be compressed. Documents without a rating
-    are unjudged and skipped.
+    are unjudged and skipped. In a CSV file with semicolons, the comma in ``1,5`` is a decimal one.
 
     Parameters
     ----------
@@ -191,17 +191,37 @@ def _of_table(text, delimiter, query, document, label):
             raise ValueError(f"a row must have {len(names)} cells; got {quote(row)}.")
     query_column = _column("query", query, names, _QUERY)
     document_column = _column("document", document, names, _DOCUMENT)
+    judges = list[int]()
     if label is not None:
         label_names = [label] if isinstance(label, str) else label
         labels = [_column("label", name, names, _LABEL) for name in label_names]
     elif any(map(_is_label, names)):
         labels = [_column("label", None, names, _LABEL)]
     else:
-        labels = [i for i in range(len(names)) if i not in (query_column, document_column)]
-        _check_judges(names, labels, cells)
+        labels = judges = [i for i in range(len(names)) if i not in (query_column, document_column)]
+    if delimiter == ";":
+        for column in labels:
+            _replace_decimal_commas(names[column], column, cells)
+    _check_judges(names, judges, cells)
     for row in cells:
         for column in labels:
             yield row[query_column], row[document_column], row[column]
+
+
+def _replace_decimal_commas(name: str, column: int, rows: list[list[str]]) -> None:
+    """Write points for decimal commas in a column of rows; refuse a column that has both.
+
+    ``name`` is the name of the column in the message.
+    """
+    numbers = [row for row in rows if finite_number(row[column].replace(",", ".")) is not None]
+    if any("," in row[column] for row in numbers):
+        for row in numbers:
+            if "." in row[column]:  # 1.000 is one, or a thousand
+                raise ValueError(
+                    f"column {quote(name)} must have decimal commas or decimal points, not both; "
+                    f"got {quote(row[column])}."
+                )
+            row[column] = row[column].replace(",", ".")
 
 
 def _is_label(name: str) -> bool:
