@@ -236,3 +236,12 @@ def test_several_labels_by_name_are_answered_by_what_to_write(kind):
     advice = r"X.drop\(columns=\['b', 'c'\]\) and y=X\[\['b', 'c'\]\]"
     with pytest.raises(TypeError, match=advice):
         TreeDirectRanker("linear").fit(table, kind(["b", "c"]), "q")
+
+
+def test_labels_that_are_a_dict_of_names_are_answered_by_what_to_write():
+    table = pd.DataFrame({"a": [1.0, 2.0], "b": [0, 1], "c": [1, 0], "q": [1, 1]})
+    advice = r"got a dict of names.* X.drop\(columns=\['b', 'c'\]\) and y=X\[\['b', 'c'\]\]"
+    with pytest.raises(TypeError, match=advice):
+        TreeDirectRanker("linear").fit(table, {"b": "b", "c": "c"}, "q")
+    with pytest.raises(TypeError, match=r"got a dict of names\. Write y='b'"):
+        TreeDirectRanker("linear").fit(table, {"b": "b"}, "q")

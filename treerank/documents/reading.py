@@ -7,7 +7,7 @@ All rankers, and all functions that score documents for others, read them here. 
 Files are read by :mod:`treerank.datasets`.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -161,8 +161,10 @@ def take_columns(X: Any, **arguments: Any) -> tuple[Any, list[Any]]:
         elif name == "qid" and _are_names(values, frame.columns, len(frame)):
             taken[name] = _ids_of_columns(frame, values)
             names += values
+        elif isinstance(values, Mapping) and values:
+            _refuse_several_names(frame, name, [*values.values()], "a dict of names")
         elif isinstance(values, list | tuple) and values and len(values) < len(frame):
-            _refuse_list_of_names(frame, name, [*values])
+            _refuse_several_names(frame, name, [*values], "a list of names")
     named = {name: value for name, value in arguments.items() if isinstance(value, str)}
     if not named and not taken:
         return X, list(arguments.values())
@@ -212,8 +214,8 @@ def _ids_of_columns(frame: Any, names: Sequence[str]) -> np.ndarray:
     return objects([*zip(*columns, strict=True)])
 
 
-def _refuse_list_of_names(frame: Any, name: str, values: list[Any]) -> None:
-    """Refuse a list of names of columns for ``name``, which takes one name or values."""
+def _refuse_several_names(frame: Any, name: str, values: list[Any], kind: str) -> None:
+    """Refuse names of columns, ``kind`` of them, for ``name``, which takes one name or values."""
     if not all(isinstance(value, str) and value in frame.columns for value in values):
         return
     advice = f"Write {name}={quote(values[0])}."
@@ -221,9 +223,7 @@ def _refuse_list_of_names(frame: Any, name: str, values: list[Any]) -> None:
         shown = quote(values)
         chosen = f"X.select({shown})" if frame.implementation.is_pyarrow() else f"X[{shown}]"
         advice = f"For several columns write {call_without(frame, values)} and {name}={chosen}."
-    raise TypeError(
-        f"{name} must be the name of one column of X, or values; got a list of names. {advice}"
-    )
+    raise TypeError(f"{name} must be the name of one column of X, or values; got {kind}. {advice}")
 
 
 def stacked_rows(parts: Sequence[Any]) -> Any:
