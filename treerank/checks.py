@@ -4,6 +4,7 @@ Every check takes the name of the argument first and raises a ``ValueError`` (a 
 arrays that are not numbers). To add a check, write one sentence that says the rule.
 """
 
+import ast
 import difflib
 import inspect
 import math
@@ -371,10 +372,19 @@ def as_numbers(name: str, values: Any) -> np.ndarray:
         if array.dtype.kind in "STU" or _holds_text(array):
             order = "; the order is X, y, qid" if name == "y" else ""
             text = f"text{order}. np.asarray({name}, float) reads text of digits"
-            text = text if spelled(name) == name else "text"
+            text = text if spelled(name) == name and _is_expression(name) else "text"
     except (TypeError, ValueError, OverflowError):  # refused below
         pass
     raise TypeError(f"{spelled(name)} must be numbers; got {text or quote(values)}.")
+
+
+def _is_expression(name: str) -> bool:
+    """Tell whether the name of an argument is code, as ``X['a']`` is and ``scores of a`` is not."""
+    try:
+        ast.parse(name, mode="eval")
+    except SyntaxError:
+        return False
+    return True
 
 
 def _holds_text(values: np.ndarray) -> bool:

@@ -221,7 +221,11 @@ def test_unjudged_documents_are_not_relevant_in_judged_queries_alone():
         ),
         (({"a": [1.0]},), r"runs\['a'\] must be the path of a run .*; got \[1.0\]. Of a"),
         (({"a": {"p": 7}},), r"runs\['a'\] must map each query to .*; got 7 for 'p'"),
-        (({"a": {"p": {"x": "high"}}},), r"scores of runs\['a'\] must be numbers; got text"),
+        (({"a": {"p": {"x": "high"}}},), r"^scores of runs\['a'\] must be numbers; got text\.$"),
+        (
+            ({"a": TrecRun(["p"], ["x"], ["1.5"])},),
+            r"got text\. np\.asarray\(runs\['a'\]\.scores, float\) reads text of digits\.$",
+        ),
         (
             ({"a": {"p": {"x": 2**60 + 1}}},),
             r"scores of runs\['a'\] must be below 2\*\*53 in size as integers; got 1.1.* row 0",

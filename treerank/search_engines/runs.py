@@ -238,10 +238,11 @@ def _run_of(name: str, run: Any, is_distance: bool) -> TrecRun:
     ``run`` is the argument of the user. Scores that are distances are negated. Refuses missing
     scores.
     """
+    scores_name = f"runs[{quote(name)}].scores"
     if isinstance(run, str | Path):
         run = read_trec_run(run)
     elif isinstance(run, Mapping):
-        run = _run_of_lists(name, run)
+        run, scores_name = _run_of_lists(name, run), f"scores of runs[{quote(name)}]"
     if not isinstance(run, TrecRun):
         raise TypeError(
             f"runs[{quote(name)}] must be the path of a run file, {{query: {{document: score}}}}, "
@@ -249,7 +250,7 @@ def _run_of(name: str, run: Any, is_distance: bool) -> TrecRun:
             "TrecRun(frame['query'], frame['document'], frame['score'])."
         )
     _check_order(name, run)
-    scores = check_scores(f"scores of runs[{quote(name)}]", run.scores)
+    scores = check_scores(scores_name, run.scores)
     queries = texts_of("qid", run.qid, len(scores))
     documents = texts_of("doc_ids", run.doc_ids, len(scores))
     if np.isnan(scores).any():
