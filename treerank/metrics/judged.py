@@ -19,7 +19,13 @@ from treerank.metrics.base import Metric, PreparedMetric
 from treerank.metrics.graded_metrics import DISCOUNTS, Gain
 from treerank.metrics.threshold_metrics import expected_hits
 from treerank.parameters import Finite, Size, check_arguments
+from treerank.spelling import has_spelling
 
+#: How the user writes 0 for unjudged documents of judged queries, whatever holds y and qid.
+_UNJUDGED_AS_0 = (
+    "y = np.array(y, float); judged = {q for q, label in zip(qid, y) if label == label}; "
+    "y[np.isnan(y) & [q in judged for q in qid]] = 0"
+)
 #: A warning is given if a smaller share of the top documents is judged.
 _LEAST_JUDGED, _DEPTH = 0.9, 10
 
@@ -106,15 +112,21 @@ def warn_of_unjudged(share: float, depth: int = _DEPTH) -> None:
     ...
     UserWarning: Of the first 3 documents of judged queries, 75 % are judged (judged@3). Others, \
 whose label is NaN, are left out of metrics. To take them as not relevant, write 0 for them in \
-judged queries alone: y[np.isnan(y) & np.isin(qid, qid[~np.isnan(y)])] = 0, or unjudged=0 in \
-read_runs.
+judged queries alone: y = np.array(y, float); judged = {q for q, label in zip(qid, y) if \
+label == label}; y[np.isnan(y) & [q in judged for q in qid]] = 0, or unjudged=0 in read_runs. \
+Where y and qid name columns of X, take these for y and qid, and write y back into X.
     """
     if share < _LEAST_JUDGED:
+        advice = "write 0 for them in judged queries alone"
+        if has_spelling("y"):
+            advice += (
+                f": {_UNJUDGED_AS_0}, or unjudged=0 in read_runs. Where y and qid name columns of "
+                "X, take these for y and qid, and write y back into X"
+            )
         warn_user(
             f"Of the first {depth} documents of judged queries, {100 * share:.0f} % are judged "
             f"(judged@{depth}). Others, whose label is NaN, are left out of metrics. To take them "
-            "as not relevant, write 0 for them in judged queries alone: "
-            "y[np.isnan(y) & np.isin(qid, qid[~np.isnan(y)])] = 0, or unjudged=0 in read_runs."
+            f"as not relevant, {advice}."
         )
 
 

@@ -192,12 +192,10 @@ class Ranker(Scored):
             ``sample_weight`` and ``position``.
         y : array-like of shape (n_documents,), several labels, or str
             Relevance; higher is better. NaN marks unjudged documents, which are ignored here, in
-            ``eval_set`` and by metrics;
-            ``y[np.isnan(y) & np.isin(qid, qid[~np.isnan(y)])] = 0`` treats them as not relevant,
-            if others of their query are judged. Several
-            labels, each with its own missing values, are an array of shape (n_documents, n_labels)
-            or a mapping from names to columns; rankers with the parameter ``label_weights`` take
-            them. A str is the name of a column of ``X``.
+            ``eval_set`` and by metrics; write 0 for those that are to count as not relevant, if
+            others of their query are judged. Several labels, each with its own missing values, are
+            an array of shape (n_documents, n_labels) or a mapping from names to columns; rankers
+            with the parameter ``label_weights`` take them. A str is the name of a column of ``X``.
         qid : array-like of shape (n_documents,) or str, default=None
             Query of each document, of any dtype and in any order. A str is the name of a column of
             ``X``. ``None`` means that all documents belong to one query.
