@@ -14,10 +14,11 @@ _OPTIONS: ContextVar[Mapping[str, str] | None] = ContextVar("options", default=N
 
 
 @contextmanager
-def spelling(options: Mapping[str, str]) -> Iterator[None]:
+def spelling(options: Mapping[str, str] | None) -> Iterator[None]:
     """Within the block, let messages name arguments by the given command-line options.
 
-    ``options`` maps arguments to options; arguments without one cannot be set by the user.
+    ``options`` maps arguments to options; arguments without one cannot be set by the user. None
+    names arguments as in Python.
 
     Examples
     --------
@@ -32,6 +33,11 @@ def spelling(options: Mapping[str, str]) -> Iterator[None]:
         yield
     finally:
         _OPTIONS.reset(token)
+
+
+def current_options() -> Mapping[str, str] | None:
+    """Return the options of the block, for another process to name arguments alike."""
+    return _OPTIONS.get()
 
 
 def spelled(name: str, value: Any = None) -> str:

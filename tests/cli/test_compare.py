@@ -130,6 +130,18 @@ def test_tested_queries_are_later_and_users_are_whole(tmp_path):
         assert message in refusal(*command, *options, code=code)
 
 
+@pytest.mark.parametrize("options", [[], ["--n-jobs", 2]])
+def test_text_that_a_ranker_does_not_take_is_answered_by_an_option(tmp_path, options):
+    rng, qid = np.random.default_rng(0), np.repeat(np.arange(20), 5)
+    table = pl.DataFrame({"a": rng.normal(size=100), "art": rng.choice(["oil", "ink"], 100)})
+    table.with_columns(label=rng.integers(2, size=100), query=qid).write_csv(tmp_path / "d.csv")
+    command = ["compare", tmp_path / "d.csv", "--ranker", "RankSVM", "-q", *options]
+    said = run(*command, code=1).stderr
+    assert "or encode the column one-hot. To leave the column out, write --drop art." in said
+    assert "X[" not in said
+    run(*command, "--drop", "art")
+
+
 def test_a_mean_over_some_of_the_splits_is_marked(tmp_path):
     rng, qid = np.random.default_rng(0), np.repeat(np.arange(40), 10)
     clicked = rng.integers(2, size=400) * (qid > 12)  # none in the first training set

@@ -39,6 +39,7 @@ from treerank.documents.embeddings import (
 )
 from treerank.documents.number_texts import numbers_among
 from treerank.documents.queries import is_missing
+from treerank.spelling import has_spelling, spelled
 
 _CATEGORICAL = (nw.Categorical, nw.Enum, nw.String)
 #: A column of text with more distinct values, which are also more than half as many as its rows,
@@ -386,7 +387,8 @@ def _category_advice(column: Any, levels: Sequence[Any]) -> str:
 def indicator_advice(name: str) -> str:
     """Return how to write a column of zeros and ones for each category of the column ``name``.
 
-    The list of categories is kept, since the rows of a later query lack some of them.
+    The list of categories is kept, since the rows of a later query lack some of them. In the shell,
+    which runs no code, it is how to leave the column out.
 
     Examples
     --------
@@ -394,6 +396,8 @@ def indicator_advice(name: str) -> str:
     Keep kinds = sorted(set(X['color'].dropna())), write X['color'] = pd.Categorical(X['color'], \
 kinds), then pd.get_dummies(X, columns=['color'], dtype=float): so later rows get the same columns.
     """
+    if not has_spelling("X"):
+        return f"To leave the column out, write {spelled('drop', name)}."
     return (
         f"Keep kinds = sorted(set(X[{quote(name)}].dropna())), write X[{quote(name)}] = "
         f"pd.Categorical(X[{quote(name)}], kinds), then pd.get_dummies(X, columns=[{quote(name)}], "

@@ -73,7 +73,7 @@ from treerank.progress import current_listener, ignore_progress, listening
 from treerank.rankers.column_ranker import ColumnRanker
 from treerank.rankers.ranker import Ranker
 from treerank.rankers.scoring import check_settings
-from treerank.spelling import has_spelling
+from treerank.spelling import current_options, has_spelling, spelling
 from treerank.statistics.clusters import ClustersOfRows
 from treerank.statistics.double_sampling import WEAK
 
@@ -440,9 +440,14 @@ def _fit(job: Job, split: Split) -> Fitted | Failure:
         return Failure(job.name, split.name, f"{type(error).__name__}: {error}", trace)
 
 
-def _run_recorded(job: Job) -> tuple[Outcome | Failure, list[tuple[str, type[Warning]]]]:
-    """Return the outcome of a job and its warnings, for the process that runs the comparison."""
-    with warnings.catch_warnings(record=True) as caught:
+def _run_recorded(
+    job: Job, options: Mapping[str, str] | None
+) -> tuple[Outcome | Failure, list[tuple[str, type[Warning]]]]:
+    """Return the outcome of a job and its warnings, for the process that runs the comparison.
+
+    Messages name arguments by these ``options``, as in that process.
+    """
+    with spelling(options), warnings.catch_warnings(record=True) as caught:
         outcome = run_job(job)
     return outcome, [(str(warning.message), warning.category) for warning in caught]
 
@@ -458,8 +463,10 @@ def _run(jobs: Sequence[Job], n_jobs: int) -> list[Outcome | Failure]:
     listener = current_listener()
     has_splits = len({job.split.name for job in jobs}) > 1
     warned_of: set[tuple[str, type[Warning]]] = set()
+    options = current_options()  # not within the generator, which joblib's threads continue
+    calls = (joblib.delayed(_run_recorded)(job, options) for job in jobs)
     with listening(ignore_progress):  # whole fits are counted here, not the iterations of each
-        for outcome, caught in parallel(joblib.delayed(_run_recorded)(job) for job in jobs):
+        for outcome, caught in parallel(calls):
             outcomes.append(outcome)
             for warning in caught:
                 if warning not in warned_of:
