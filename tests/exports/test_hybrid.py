@@ -262,6 +262,15 @@ def test_lists_that_an_engine_will_not_make_are_warned_of(format, tmp_path):
     assert remedy[format] in text
 
 
+def test_a_retriever_that_has_found_nothing_is_warned_of_as_such(tmp_path):
+    runs, labels = drawn_runs()
+    data = read_runs(runs | {"none": {query: {} for query in labels}}, labels, engine="opensearch")
+    ranker = clone(LINEAR).fit(*data.normalized())
+    with warnings.catch_warnings(record=True, action="always") as caught:
+        export(ranker, tmp_path / "body.json", format="opensearch-hybrid", check=data)
+    assert re.search(r"unequal depth in check, up to .*, 0 of 'none'\.", str(caught[0].message))
+
+
 def test_candidates_without_judgments_are_a_check(tmp_path):
     ranker, _, runs = fitted("opensearch")
     live = read_runs(runs, engine="opensearch")

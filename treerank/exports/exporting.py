@@ -406,7 +406,8 @@ def _compared_hybrid(
             )
         obstacles["order"] = f"changes the order of {report.n_changed_pairs} pairs, since {cause}"
     warn_of_retrievers(format, retrieved, groups)
-    return report, obstacles, conversion.content(max(depths_of(retrieved, groups).values()))
+    window = max(1, *depths_of(retrieved, groups).values())
+    return report, obstacles, conversion.content(window)
 
 
 class _Documents(NamedTuple):

@@ -290,7 +290,7 @@ def depths_of(retrieved: dict[str, np.ndarray], groups: QueryGroups) -> dict[str
     {'bm25': 2}
     """
     return {
-        name: int(np.bincount(groups.codes, ~np.isnan(scores)).max(initial=1))
+        name: int(np.bincount(groups.codes, ~np.isnan(scores)).max(initial=0))
         for name, scores in retrieved.items()
     }
 
