@@ -553,7 +553,8 @@ def _human_notes(comparison):
 def _fit_notes(comparison):
     """Yield notes on rankers that were fitted before, and on the use of the validation set."""
     before, outcomes = comparison.fitted_before, comparison.outcomes.values()
-    here = [name for name in comparison.rankers if name not in before]
+    with_results = {outcome.ranker for outcome in outcomes}  # others failed before they were fitted
+    here = [n for n in comparison.rankers if n in with_results and n not in before]
     if before:
         free = comparison.without_labels
         learned = [name for name in before if name not in free]
