@@ -1,5 +1,7 @@
 """Documents of files as one value: some of them, and parts of whole queries."""
 
+from datetime import UTC
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -178,6 +180,18 @@ def test_a_split_by_texts_that_do_not_sort_by_time_is_refused(form):
     numbers = (DAY - DAY.min()).astype(int).astype(str)
     with pytest.raises(ValueError, match=rule):
         RankingData(X, Y, QID).split(test=0.2, by_time=numbers)
+
+
+def test_a_split_by_times_of_which_some_have_a_zone_is_refused():
+    times = pd.Series(pd.to_datetime(DAY)).dt.to_pydatetime().tolist()
+    zoned = [time.replace(tzinfo=UTC) for time in times]
+    mixed = [*times[:-1], zoned[-1]]
+    for by_time in (mixed, pd.Series(mixed, dtype=object), mixed[::-1]):
+        with pytest.raises(ValueError, match="by_time must all have a zone, or none; got both"):
+            RankingData(X, Y, QID).split(test=0.2, by_time=by_time)
+    expected = RankingData(X, Y, QID).split(test=0.2, by_time=times)[1]
+    found = RankingData(X, Y, QID).split(test=0.2, by_time=zoned)[1]
+    np.testing.assert_array_equal(found.qid, expected.qid)
 
 
 def test_a_table_with_a_column_of_dates_is_split_by_it(tmp_path):

@@ -61,12 +61,19 @@ def checked_times(name: str, times: Any) -> np.ndarray:
     times = np.asarray(times)
     times = np.array(times.tolist()) if times.dtype == object else times  # numbers are numbers
     if times.dtype.kind not in "SUT":
+        if times.dtype == object:
+            _refuse_some_zones(name, [time for time in times.flat if isinstance(time, datetime)])
         return times
     texts, row = np.unique(times.astype(str), return_inverse=True)
     dates = [_date_of(name, text) for text in texts.tolist()]
+    _refuse_some_zones(name, dates)
+    return np.array([date.replace(tzinfo=None) for date in dates], "datetime64[us]")[row]
+
+
+def _refuse_some_zones(name: str, dates: Sequence[datetime]) -> None:
+    """Refuse dates of which some have a zone and others have none, so that they do not sort."""
     if len({date.tzinfo is None for date in dates}) == 2:
         raise ValueError(f"{name} must all have a zone, or none; got both.")
-    return np.array([date.replace(tzinfo=None) for date in dates], "datetime64[us]")[row]
 
 
 def _date_of(name: str, text: str) -> datetime:
