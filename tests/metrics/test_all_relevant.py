@@ -2,11 +2,14 @@
 
 import math
 import pickle
+import re
 import warnings
 from datetime import date
 
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 from sklearn import config_context
 from sklearn.base import clone
@@ -225,8 +228,20 @@ def test_numbers_in_place_of_ids_are_never_taken_for_ids():
     ],
 )
 def test_wrong_numbers_of_relevant_documents_are_named(n_relevant, message):
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(ValueError, match=message) as caught:
         Recall(n_relevant=n_relevant)([1, 1], [1.0, 2.0], ["a", "b"])
+    assert ("name cannot hold" in str(caught.value)) is isinstance(n_relevant, str)
+
+
+@pytest.mark.parametrize("frame_of", [pd.DataFrame, pl.DataFrame, pa.table])
+def test_numbers_of_relevant_documents_in_a_data_frame_are_refused_with_what_to_write(frame_of):
+    frame = frame_of({"query": ["a", "b"], "n_relevant": [4, 1]})
+    message = r"must be a mapping from query id .* Of a data frame, write (.*)\.$"
+    with pytest.raises(ValueError, match=message) as caught:
+        Recall(10, n_relevant=frame)
+    code = re.search(message, str(caught.value))[1]
+    n_relevant = eval(code, {"np": np, "frame": frame})
+    assert Recall(10, n_relevant=n_relevant) == Recall(10, n_relevant={"a": 4, "b": 1})
 
 
 @pytest.mark.parametrize("of_class", VALUES)

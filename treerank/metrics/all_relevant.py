@@ -151,17 +151,27 @@ def _checked_counts(n_relevant: Any) -> _Counts:
 
     Refuse what is not a mapping of ids to whole numbers >= 0.
     """
+    is_frame = hasattr(n_relevant, "columns")
     pairs = n_relevant.items() if hasattr(n_relevant, "items") else n_relevant
     rule = "n_relevant must be a mapping from query id to the number of its relevant documents"
     try:
-        pairs = [] if isinstance(pairs, str) else [(query, count) for query, count in pairs]
+        is_no_mapping = is_frame or isinstance(pairs, str)
+        pairs = [] if is_no_mapping else [(query, count) for query, count in pairs]
         counts = dict(pairs)
     except (TypeError, ValueError):
         pairs, counts = [], {}
     if not counts:
+        advice = ""
+        if is_frame:
+            columns = "np.asarray(frame['query']), np.asarray(frame['n_relevant'])"
+            advice = f" Of a data frame, write dict(zip({columns}))."
+        elif isinstance(n_relevant, str):
+            advice = (
+                " A metric's name cannot hold it: write the metric, such as "
+                "Recall(10, n_relevant=...)."
+            )
         raise ValueError(
-            f"{rule}, such as {{'ann': 4, 'bob': 1}}; got {quote(n_relevant)}. A metric's name "
-            "cannot hold it: write the metric, such as Recall(10, n_relevant=...)."
+            f"{rule}, such as {{'ann': 4, 'bob': 1}}; got {quote(n_relevant)}.{advice}"
         )
     if len(counts) < len(pairs):  # a series of pandas may have a query twice
         query, n_entries = Counter(query for query, _ in pairs).most_common(1)[0]
