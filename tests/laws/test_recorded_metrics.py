@@ -94,9 +94,14 @@ def cases():
 
 
 def score_by(metric, ranker, *data):
-    """Return the score of a ranker by another metric, which is that of the ranker of stages."""
+    """Return the score of a ranker by another metric."""
+    return set_metric(ranker, metric).score(*data)
+
+
+def set_metric(ranker, metric):
+    """Set the metric of a ranker, which is that of the ranker of stages, and return it."""
     name = "metric" if "metric" in ranker.get_params() else "ranker__metric"
-    return ranker.set_params(**{name: metric}).score(*data)
+    return ranker.set_params(**{name: metric})
 
 
 def scores_of(ranker, X, y, qid):
@@ -122,6 +127,30 @@ def test_recorded_metrics_are_the_score_of_the_same_rows(name, kind):
     kept = rows if best is None else [rows[best - 1]]
     scores = scores_of(ranker, *held_out)
     assert any(row == pytest.approx(scores, rel=1e-12) for row in kept), (rows, scores)
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in NAMES if name not in {"ForestRanker", "RankSVM", "RefitTrees"}]
+)
+def test_a_function_gets_the_ids_of_queries_in_fit_as_in_score(name):
+    train, held_out, _ = far()
+    X, y, qid = train
+    ids, seen = np.array([f"q{number + 1}" for number in qid]), set()
+    held_out = *held_out[:2], np.array([f"q{number + 100}" for number in qid])
+
+    def weighted(y, scores, qid):
+        seen.update(qid.tolist())
+        values = np.nan_to_num(get_metric("pairwise_accuracy").per_query(y, scores, qid))
+        return np.average(values, weights=[int(query[1:]) for query in np.unique(qid)])
+
+    ranker = set_metric(Case(made(name), None).unfitted(), weighted)
+    for eval_set in (0.3, [held_out, (X, y, ids)], held_out):
+        with warnings.catch_warnings(action="ignore"):
+            ranker.fit(X, y, ids, eval_set=eval_set)
+    assert seen <= {*ids, *held_out[2]}
+    if name not in RECORDS_NOTHING:
+        values = ranker.evals_result_["validation"]["weighted"]
+        assert any(value == pytest.approx(ranker.score(*held_out)) for value in values)
 
 
 def test_rankers_that_record_nothing_are_known():

@@ -242,3 +242,26 @@ def test_a_function_is_a_metric():
     for qid in ([7, 7], QueryGroups.from_qid([7, 7])):
         prepared = pickle.loads(pickle.dumps(metric.prepared([1, 2], qid)))
         assert (prepared.name, prepared([0.1, 0.2])) == ("top_label", 2)
+
+
+def kind_of_ids(y, scores, qid):
+    """Return a code of the type of the query ids that the function is given; -1 is None."""
+    return -1.0 if qid is None else float("iufUO".index(qid.dtype.kind))
+
+
+@pytest.mark.parametrize("ids", [None, [3, 3, 1], ["b", "b", "a"], [2.5, 2.5, 1.0], ["a", "a", 7]])
+def test_a_function_is_given_groups_as_the_ids_that_made_them(ids):
+    metric, y, scores = get_metric(kind_of_ids), [1, 0, 1], [3, 2, 1]
+    for qid in (ids, ids and list(np.array(ids, dtype=object)), QueryGroups.from_qid(ids, 3)):
+        assert metric.prepared(y, qid)(scores) == metric(y, scores, ids)
+        np.testing.assert_array_equal(
+            metric.prepared(y, qid).per_query(scores), metric.per_query(y, scores, ids)
+        )
+    several = QueryGroups.from_codes(np.array([1, 1, 0]))
+    assert metric.prepared(y, several)(scores) == 0.0
+
+
+def test_a_prepared_function_has_values_in_the_order_of_the_groups():
+    groups = QueryGroups(None, np.array([0, 2, 3]), np.array(["b", "a"]))
+    prepared = get_metric(lambda y, scores, qid: float(qid[0] == "b")).prepared([1, 0, 1], groups)
+    assert prepared.per_query([3, 2, 1]).tolist() == [1.0, 0.0]

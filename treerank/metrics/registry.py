@@ -84,18 +84,7 @@ class FunctionMetric:
         labels = check_column("y", y, some_unjudged=True)
         scores = check_column("scores", scores, len(labels))
         queries = None if qid is None else check_ids("qid", qid, len(labels))
-        judged = ~np.isnan(labels)
-        if not judged.all():
-            labels, scores = labels[judged], scores[judged]
-            queries = None if queries is None else queries[judged]
-        value = self.function(labels, scores, queries)
-        try:
-            return float(value)
-        except (TypeError, ValueError) as error:
-            raise TypeError(
-                f"metric {quote(self.name)} must return one number, of which higher is better; got "
-                f"{quote(value)}."
-            ) from error
+        return _value_of(self, labels, scores, queries)
 
     def on_scale(self, max_label: float) -> "FunctionMetric":
         """Return the metric unchanged: a function computes gains of its own."""
@@ -104,39 +93,34 @@ class FunctionMetric:
     @check_arguments
     def per_query(self, y: ArrayLike, scores: ArrayLike, qid: Queries = None) -> np.ndarray:
         """Return the value of the function on each query alone; NaN if no document is judged."""
-        y = check_column("y", y, some_unjudged=True)
-        scores, groups = check_column("scores", scores, len(y)), QueryGroups.from_qid(qid, len(y))
-        judged = [not np.isnan(y[rows]).all() for rows in groups.rows]
-        ids = _ids_by_row(qid, groups)
-        values = (
-            self(y[rows], scores[rows], None if ids is None else ids[rows])
-            if has_labels
-            else np.nan
-            for rows, has_labels in zip(groups.rows, judged, strict=True)
-        )
-        return np.array([*values], dtype=np.float64)
+        return _prepared(self, check_column("y", y, some_unjudged=True), qid).per_query(scores)
 
     @check_arguments
     def prepared(self, y: ArrayLike, qid: Queries = None) -> "PreparedFunction":
         """Return a :class:`PreparedFunction`, which maps scores to the value of the function."""
-        qid = qid.codes if isinstance(qid, QueryGroups) else qid
-        return PreparedFunction(self, check_column("y", y), qid)
-
-
-def _ids_by_row(qid: Queries, groups: QueryGroups) -> np.ndarray | None:
-    """Return the query id of each row; numbers of queries where ``qid`` are groups without ids."""
-    if isinstance(qid, QueryGroups):
-        return qid.codes if qid.ids is None else qid.ids[qid.codes]
-    return None if qid is None else check_ids("qid", qid, groups.n_documents)
+        return _prepared(self, check_column("y", y), qid)
 
 
 @dataclass(frozen=True, eq=False)
 class PreparedFunction:
-    """A function metric with the labels and query ids of data: ``prepared(scores)`` is a float."""
+    """A function metric with the labels and queries of data: ``prepared(scores)`` is a float.
+
+    Attributes
+    ----------
+    metric : FunctionMetric
+        The function.
+    y : ndarray of shape (n_documents,)
+        Labels.
+    groups : QueryGroups
+        Queries of the documents.
+    qid : ndarray of shape (n_documents,) or None
+        Query ids as the function gets them, which are checked once and not at every call.
+    """
 
     metric: FunctionMetric
     y: np.ndarray
-    qid: ByRow
+    groups: QueryGroups
+    qid: np.ndarray | None
 
     @property
     def name(self) -> str:
@@ -145,11 +129,63 @@ class PreparedFunction:
 
     def __call__(self, scores: ArrayLike) -> float:
         """Return the value of the function."""
-        return self.metric(self.y, scores, self.qid)
+        scores = check_column("scores", scores, len(self.y))
+        return _value_of(self.metric, self.y, scores, self.qid)
 
     def per_query(self, scores: ArrayLike) -> np.ndarray:
-        """Return the function's value on each query alone, in the order of ``np.unique(qid)``."""
-        return self.metric.per_query(self.y, scores, self.qid)
+        """Return the function's value on each query alone, in the order of the groups.
+
+        It is NaN if no document of the query is judged.
+        """
+        scores = check_column("scores", scores, len(self.y))
+        values = (
+            np.nan
+            if np.isnan(self.y[rows]).all()
+            else _value_of(
+                self.metric,
+                self.y[rows],
+                scores[rows],
+                None if self.qid is None else self.qid[rows],
+            )
+            for rows in self.groups.rows
+        )
+        return np.array([*values], dtype=np.float64)
+
+
+def _prepared(metric: FunctionMetric, y: np.ndarray, qid: Queries) -> PreparedFunction:
+    """Return a function metric with checked labels, of which some may be NaN, and queries."""
+    groups = QueryGroups.from_qid(qid, len(y))
+    return PreparedFunction(metric, y, groups, _ids_by_row(qid, groups))
+
+
+def _ids_by_row(qid: Queries, groups: QueryGroups) -> np.ndarray | None:
+    """Return the query id of each row as ``score`` gives it to a function.
+
+    Groups without ids are a single query, which is None as the caller's ``qid`` was, or several
+    that have numbers alone.
+    """
+    if not isinstance(qid, QueryGroups):
+        return None if qid is None else check_ids("qid", qid, groups.n_documents)
+    if qid.ids is None:
+        return qid.codes if qid.n_queries > 1 else None
+    return check_ids("qid", [*qid.ids])[qid.codes]
+
+
+def _value_of(
+    metric: FunctionMetric, y: np.ndarray, scores: np.ndarray, qid: np.ndarray | None
+) -> float:
+    """Return the value of the function for the judged documents; refuse one that is no number."""
+    judged = ~np.isnan(y)
+    if not judged.all():
+        y, scores, qid = y[judged], scores[judged], None if qid is None else qid[judged]
+    value = metric.function(y, scores, qid)
+    try:
+        return float(value)
+    except (TypeError, ValueError) as error:
+        raise TypeError(
+            f"metric {quote(metric.name)} must return one number, of which higher is better; got "
+            f"{quote(value)}."
+        ) from error
 
 
 METRICS: dict[str, Metric] = {
