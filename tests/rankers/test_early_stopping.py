@@ -1,3 +1,5 @@
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -168,3 +170,15 @@ def test_an_empty_list_of_metrics_is_refused():
         with pytest.raises(ValueError, match="eval_metric must be a metric or several"):
             metrics_of(TreeDirectRanker(), nothing)
     assert len(metrics_of(TreeDirectRanker(), ["map", "mrr"])) == 2
+
+
+@pytest.mark.parametrize(
+    ("metrics", "message"),
+    [
+        (["map", "mrr", "map"], r"got 'map' twice\.$"),
+        ([partial(max), partial(min)], r"got 'partial' twice\. Give functions different names\."),
+    ],
+)
+def test_two_metrics_of_one_name_are_refused(metrics, message):
+    with pytest.raises(ValueError, match=f"eval_metric must have different names; {message}"):
+        TreeDirectRanker().fit(*TRAIN, eval_set=SETS[0], eval_metric=metrics)

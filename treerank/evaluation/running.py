@@ -66,6 +66,7 @@ from treerank.metrics.registry import (
     Metrics,
     as_metrics,
     describe_metrics,
+    refuse_equal_names,
     with_convention,
 )
 from treerank.parameters import Rule, check_arguments, check_parameters
@@ -254,17 +255,10 @@ def metrics_by_name(metrics: Metrics, convention: str) -> dict[str, Metric | Fun
     >>> [*metrics_by_name(NDCG(5), "treerank")]
     ['ndcg@5']
     """
-    by_name: dict[str, Metric | FunctionMetric] = {}
     with naming("metrics"):
-        for metric in as_metrics(metrics):
-            name = with_convention(metric).name
-            if name in by_name:
-                is_metric = isinstance(by_name[name], Metric)
-                advice = "" if is_metric else " Give functions different names."
-                raise ValueError(
-                    f"metrics must have different names; got {quote(name)} twice.{advice}"
-                )
-            by_name[name] = with_convention(metric, convention)
+        given = as_metrics(metrics)
+        refuse_equal_names("metrics", [with_convention(metric) for metric in given])
+        by_name = {with_convention(m).name: with_convention(m, convention) for m in given}
     if not by_name:
         raise ValueError(f"metrics must be at least one; got {quote(metrics)}.")
     return by_name

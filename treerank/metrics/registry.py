@@ -337,6 +337,26 @@ def as_metrics(metrics: Metrics) -> list[Any]:
     return list(metrics)
 
 
+def refuse_equal_names(argument: str, metrics: Iterable[Metric | FunctionMetric]) -> None:
+    """Refuse two metrics of one name, by which values are kept.
+
+    Examples
+    --------
+    >>> refuse_equal_names("metrics", [get_metric("map"), get_metric("map(threshold=1)")])
+    Traceback (most recent call last):
+    ...
+    ValueError: metrics must have different names; got 'map' twice.
+    """
+    names: set[str] = set()
+    for metric in metrics:
+        if metric.name in names:
+            advice = "" if isinstance(metric, Metric) else " Give functions different names."
+            raise ValueError(
+                f"{argument} must have different names; got {quote(metric.name)} twice.{advice}"
+            )
+        names.add(metric.name)
+
+
 @dataclass(frozen=True)
 class Convention:
     """Settings of metrics that reproduce another program's scores.

@@ -26,6 +26,7 @@ from treerank.documents.rows import Rows
 from treerank.documents.training_queries import TrainingQueries
 from treerank.documents.training_set import TrainingSet
 from treerank.metrics.base import Metric, exact_sum
+from treerank.metrics.registry import refuse_equal_names
 from treerank.rankers.scoring import metric_of
 
 #: Values of metrics by the name of a set and of a metric, one for each iteration.
@@ -180,12 +181,14 @@ def hold_out_share(
 
 
 def metrics_of(ranker: Any, eval_metric: Any) -> list[Any]:
-    """Return the metrics that are recorded, of which the first decides."""
+    """Return the metrics that are recorded, of which the first decides; refuse equal names."""
     names = eval_metric if isinstance(eval_metric, list | tuple) else [eval_metric]
     if not names:
         raise ValueError("eval_metric must be a metric or several, or None for metric; got none.")
     with naming("eval_metric"):
-        return [metric_of(ranker, name) for name in names]
+        metrics = [metric_of(ranker, name) for name in names]
+    refuse_equal_names("eval_metric", metrics)  # curves are recorded by name
+    return metrics
 
 
 def with_metrics(
