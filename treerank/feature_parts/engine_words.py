@@ -121,7 +121,7 @@ INSTEAD = {
     "treerank.distributed.fit, with a data frame of Dask": (
         *("machines", "n_workers", "nodes", "num_machine", "num_machines", "workers"),
     ),
-    "warm_start=True of the trees, or treerank.rankers.refresh": ("init_model", "xgb_model"),
+    "warm_start=True of the ranker, or treerank.rankers.refresh": ("init_model", "xgb_model"),
     "X as a data frame, which has names: columns of text or of dtype category are categories": (
         *THEIRS["categorical_features"],
         *("enable_categorical", "feature_name", "feature_names", "feature_types"),

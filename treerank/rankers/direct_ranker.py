@@ -309,6 +309,12 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
         check_parameters(self.feature_part)  # before it is copied: not every wrong value can be
         part = make_feature_part(self.feature_part)
         if not self.warm_start:
+            if params_of(part).get("warm_start"):
+                raise ValueError(
+                    f"warm_start must be False for feature_part={quote(part)} of a ranker with "
+                    "warm_start=False, which fits a new part; got True. To go on from the last "
+                    f"fit, write {type(self).__name__}(..., warm_start=True)."
+                )
             return
         if "warm_start" not in params_of(part):
             raise ValueError(

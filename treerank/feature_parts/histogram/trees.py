@@ -61,8 +61,8 @@ class HistogramTrees(BoostedTrees):
     cat_l2 : float, default=10.0
         Additional L2 penalty of leaves in splits by category.
     warm_start : bool, default=False
-        Whether ``fit`` adds trees to the previous fit. On the same data and with the same
-        seed, a continued fit equals one long fit bit for bit.
+        Whether ``fit`` adds trees to the previous fit. In a ranker, its own ``warm_start`` says so.
+        On the same data and with the same seed, a continued fit equals one long fit bit for bit.
 
     Attributes
     ----------

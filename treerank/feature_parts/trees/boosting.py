@@ -163,7 +163,7 @@ class BoostedTrees(BaseEstimator):
         The trees up to the best iteration are kept. "auto" is ``2.5 / learning_rate`` with
         ``validation``, and smooths the values before it compares them. None keeps all trees.
     warm_start : bool, default=False
-        Whether ``fit`` adds trees to the previous fit.
+        Whether ``fit`` adds trees to the previous fit. In a ranker, its own ``warm_start`` says so.
     n_jobs : int, default=None
         Number of threads; ``None`` is all cores, or the share of a joblib worker.
     random_state : int, RandomState instance or None, default=None

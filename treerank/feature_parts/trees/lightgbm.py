@@ -70,8 +70,9 @@ class LightGBMTrees(BoostedTrees):
         Largest number of bins of a feature. Bins are found from 50,000 rows, unlike LightGBM's
         own default of 200,000; ``engine_params={"bin_construct_sample_cnt": ...}`` changes it.
     warm_start : bool, default=False
-        Whether ``fit`` adds trees to the previous fit. If neither rows nor columns are
-        drawn, a continued fit equals one long fit bit for bit. A continued fit copies X.
+        Whether ``fit`` adds trees to the previous fit. In a ranker, its own ``warm_start`` says so.
+        If neither rows nor columns are drawn, a continued fit equals one long fit bit for bit. A
+        continued fit copies X.
     engine_params : dict, default=None
         Further parameters of LightGBM, under any of their names; unknown names are refused, and so
         is ``linear_tree``: leaves are numbers.
