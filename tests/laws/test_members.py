@@ -43,7 +43,7 @@ from treerank.progress import description_of, name_of, values_of
 from treerank.rankers import DirectRanker, ForestRanker, NestedRanker
 from treerank.rankers.early_stopping import RecordedMetrics
 from treerank.rankers.ranker import Ranker
-from treerank.rankers.scoring import Scoring, n_threads_of
+from treerank.rankers.scoring import _OF_METRICS, Scoring, n_threads_of
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_thread")]
 
@@ -442,7 +442,10 @@ def test_given_trees_say_the_same_as_a_feature_part_and_as_a_ranker():
 
 #: What a ranker of rankers says, where it does not say what its rankers say.
 OF_STAGES = {"batches": False, "several_labels": False}
-DECLARED = ("_accepts", "_n_threads", "_given_columns", "_given_queries", "metric", "tau", "clicks")
+DECLARED = (
+    *("_accepts", "_n_threads", "_given_columns", "_given_queries", "metric", "tau", "clicks"),
+    *_OF_METRICS,
+)
 
 
 #: How often users look at a position is known.
@@ -467,6 +470,7 @@ def test_what_rankers_declare_is_looked_at():
     [
         *map(made, ("histogram", "linear", "lightgbm", "RefitTrees", "LambdaMART", "RankSVM")),
         made("histogram").set_params(feature_part__n_jobs=3, tau="tanh", metric=NDCG(3)),
+        made("histogram").set_params(gain="linear", threshold=2),
         made("lightgbm").set_params(clicks=CLICKS, metric="map"),
     ],
     ids=lambda ranker: repr(ranker)[:40],
@@ -478,10 +482,10 @@ def test_a_nested_ranker_declares_what_its_ranker_does(ranker):
     alone = Case(ranker, DATA).unfitted()
     alone = alone.fit(*TRAIN) if not fits_clicks else alone.fit(*as_clicks())
     for name in DECLARED:
-        expected = getattr(alone, name)
+        expected, declared = (getattr(each, name, "nothing") for each in (alone, whole))
         if name == "_accepts":
             expected = replace(expected, **OF_STAGES)
-        assert getattr(whole, name) == expected or repr(getattr(whole, name)) == repr(expected)
+        assert declared == expected or repr(declared) == repr(expected)
     assert whole.head_.tau == alone.head_.tau
 
 
@@ -502,6 +506,16 @@ def test_a_nested_ranker_measures_by_the_metric_of_its_ranker(tmp_path):
         assert each.score(*HELD_OUT) == expected
         assert each.evals_result_["validation"]["map"] == [pytest.approx(expected)]
     assert whole.evals_result_["validation_1"]["map"] == [pytest.approx(whole.score(*TRAIN))]
+
+
+def test_a_nested_ranker_measures_by_the_gain_and_the_threshold_of_its_ranker():
+    ranker = made("lightgbm").set_params(gain="linear", threshold=2, random_state=0)
+    metrics = [NDCG(10, gain="linear"), get_metric("map(threshold=2)")]
+    names = [metric.name for metric in metrics]
+    whole = nested(ranker).fit(*TRAIN, eval_set=HELD_OUT, eval_metric=["ndcg@10", "map"])
+    assert whole.score(*HELD_OUT) == metrics[0](HELD_OUT[1], whole.predict(X[~KEPT]), HELD_OUT[2])
+    for each in (whole, *whole.rankers_):
+        assert [*each.evals_result_["validation"]] == names
 
 
 def test_what_a_constant_model_records_is_of_equal_scores():

@@ -50,8 +50,9 @@ class NestedRanker(Ranker):
     So the score of a document depends on this document alone.
 
     An ``eval_set`` is given to rankers whose ``fit`` takes one, so that each may stop early.
-    Further stages get the documents of the ``eval_set`` that reach them. The metric, ``tau`` and
-    ``clicks`` are taken from the ranker, which also decides whether matrices may be sparse.
+    Further stages get the documents of the ``eval_set`` that reach them. The metric, the ``gain``
+    and the ``threshold`` of metrics, ``tau`` and ``clicks`` are taken from the ranker, which also
+    decides whether matrices may be sparse.
 
     Parameters
     ----------
@@ -154,6 +155,16 @@ class NestedRanker(Ranker):
     def metric(self) -> Any:  # type: ignore[override]
         """Metric of the ranker."""
         return self._of_ranker("metric")
+
+    @property
+    def gain(self) -> Any:
+        """Gain of the ranker, which metrics take, if it has one."""
+        return self._of_ranker("gain")
+
+    @property
+    def threshold(self) -> Any:
+        """Threshold of the ranker, which metrics take, if it has one."""
+        return self._of_ranker("threshold")
 
     @property
     def tau(self) -> Tau:  # type: ignore[override]
