@@ -3,6 +3,9 @@ from typing import ClassVar
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from treerank import HistogramTrees, TreeDirectRanker, load
 from treerank.clicks import ClickRelevance
@@ -10,6 +13,7 @@ from treerank.documents.eval_set import EvalSet
 from treerank.documents.queries import QueryGroups
 from treerank.documents.rows import Rows
 from treerank.documents.training_set import training_set
+from treerank.feature_parts import NewtonBoosting
 from treerank.objectives.pairs.rules import GivenPairs
 from treerank.rankers import ColumnRanker, NestedRanker
 from treerank.rankers.nested_ranker import _have_pairs, _reaching
@@ -82,6 +86,50 @@ class Plain:
 def test_a_ranker_of_another_class_gets_numbers():
     nested = NestedRanker(Plain(), sizes=(5,)).fit(FRAME, Y, QID)
     assert nested.predict(FRAME) == pytest.approx(nested.predict(FRAME[["shop", "price"]]))
+
+
+class Keyword(Plain):
+    """A ranker of another package that takes weights of documents, and the query by name alone."""
+
+    def fit(self, X, y, sample_weight=None, *, qid):
+        self.qid, self.sample_weight = qid, sample_weight
+        return super().fit(X, y, qid)
+
+
+def test_a_ranker_of_another_class_gets_the_queries_by_name():
+    nested = NestedRanker(Keyword(), sizes=(5,)).fit(FRAME, Y, QID + 7)
+    assert sorted(nested.rankers_[0].qid) == [*QID]
+    assert nested.rankers_[0].sample_weight is None
+
+
+@pytest.mark.parametrize(
+    ("ranker", "advice"),
+    [
+        (Ridge(), r" Write TreeDirectRanker\(NewtonBoosting\(Ridge\(\)\)\) for a regressor\."),
+        (
+            make_pipeline(StandardScaler(), trees()),
+            r" .* make_pipeline\(StandardScaler\(\), Nested.*",
+        ),
+        (LogisticRegression(), ""),
+    ],
+)
+def test_an_estimator_whose_fit_takes_no_queries_is_refused(ranker, advice):
+    with pytest.raises(TypeError, match=rf"ranker must have fit\(X, y, qid\), .*\.{advice}$"):
+        NestedRanker(ranker, sizes=(5,)).fit(FRAME, Y, QID)
+
+
+def test_the_advice_on_a_regressor_ranks():
+    ranker = TreeDirectRanker(NewtonBoosting(Ridge(), n_estimators=2))
+    assert np.ptp(NestedRanker(ranker, sizes=(5,)).fit(FRAME[["price"]], Y, QID).predict(FRAME)) > 0
+
+
+def test_weights_that_a_ranker_of_another_class_does_not_take_are_refused():
+    weight = 1.0 + QID
+    for name in ("sample_weight", "query_weight"):
+        with pytest.raises(TypeError, match=f"{name} must be None for Plain, whose fit does not"):
+            NestedRanker(Plain(), sizes=(5,)).fit(FRAME, Y, QID, **{name: weight})
+    nested = NestedRanker(Keyword(), sizes=(5,)).fit(FRAME, Y, QID, sample_weight=weight)
+    assert sorted(nested.rankers_[0].sample_weight) == [*weight]
 
 
 class Watching(Plain):

@@ -2,11 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, replace
-from inspect import signature
+from inspect import Parameter, signature
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
-from sklearn.base import clone
+from sklearn.base import clone, is_regressor
+from sklearn.pipeline import Pipeline
 
 from treerank.checks import check_counts, has_methods, quote
 from treerank.documents.columns import Columns
@@ -59,7 +60,8 @@ class NestedRanker(Ranker):
     ranker : estimator
         A ranker with ``fit(X, y, qid)`` and ``predict(X)``; each stage fits a copy. A ranker of
         another class than :class:`~treerank.rankers.ranker.Ranker` gets arrays of numbers, without
-        the names of columns, and with codes instead of categories.
+        the names of columns, and with codes instead of categories. A regressor, whose ``fit`` has
+        no ``qid``, becomes a ranker as ``TreeDirectRanker(NewtonBoosting(regressor))``.
     sizes : sequence of int, default=(20,)
         Number of documents of an average query that the second stage ranks, the third and so on;
         falling.
@@ -234,6 +236,23 @@ class NestedRanker(Ranker):
         for verb in ("fit", "predict", "get_params"):
             if not has_methods(self.ranker, verb):
                 raise TypeError(f"ranker must have {verb}; got {quote(self.ranker)}.")
+        if "qid" not in signature(self.ranker.fit).parameters:
+            raise TypeError(
+                "ranker must have fit(X, y, qid), where qid is the query of each document; got "
+                f"{quote(self.ranker)}.{_instead_of(self.ranker)}"
+            )
+
+
+def _instead_of(estimator: Any) -> str:
+    """Return advice on what to write instead of an estimator whose ``fit`` takes no queries."""
+    if has_methods(estimator, "__sklearn_tags__") and is_regressor(estimator):
+        return f" Write TreeDirectRanker(NewtonBoosting({quote(estimator)})) for a regressor."
+    if isinstance(estimator, Pipeline):
+        return (
+            " Write the steps before its ranker before the NestedRanker, as in "
+            "make_pipeline(StandardScaler(), NestedRanker(ranker))."
+        )
+    return ""
 
 
 def _have_pairs(data):
@@ -308,10 +327,23 @@ def _fitted(ranker, data, eval_sets):
     if eval_sets is not None:
         arguments |= eval_sets.arguments_of(ranker)
     arguments = {name: value for name, value in arguments.items() if value is not None}
+    _refuse_others(ranker, arguments)
     X = _as_read_by(ranker, data.documents)
     # As groups, queries have no ids, which the whole ranker remembers and not each stage.
     qid = _queries_for(ranker, data.groups)
-    return ranker.fit(X, data.y, qid, **arguments)
+    return ranker.fit(X, data.y, qid=qid, **arguments)
+
+
+def _refuse_others(ranker, arguments):
+    """Refuse arguments that ``fit`` of a ranker of another package does not have."""
+    parameters = signature(ranker.fit).parameters
+    if any(parameter.kind is Parameter.VAR_KEYWORD for parameter in parameters.values()):
+        return
+    for name in arguments:
+        if name not in parameters:
+            raise TypeError(
+                f"{name} must be None for {type(ranker).__name__}, whose fit does not take it."
+            )
 
 
 def _queries_for(ranker, groups):
