@@ -207,6 +207,21 @@ def _floats(values: Sequence[float]) -> np.ndarray:
     return np.array(values, dtype=np.float64)
 
 
+def number_of(metric: Callable[[np.ndarray], Any], scores: np.ndarray) -> float:
+    """Return the metric of scores, by which models are compared; refuse NaN.
+
+    Examples
+    --------
+    >>> number_of(max, np.array([1.0, 2.0]))
+    2.0
+    """
+    value = float(metric(scores))
+    if np.isnan(value):
+        name = name_of(metric)
+        raise ValueError(f"metric {quote(name)} must return a number; got {quote(value)}.")
+    return value
+
+
 class Progress:
     """Values of a metric over iterations, higher better, with early stopping.
 
@@ -264,9 +279,7 @@ class Progress:
     def measure(self, scores: Any) -> float:
         """Compute the metric of scores; they are copied, because engines reuse their buffers."""
         assert self.metric is not None
-        value = float(self.metric(np.array(scores, dtype=np.float64)))
-        if np.isnan(value):
-            raise ValueError(f"metric {quote(self.name)} must return a number; got {quote(value)}.")
+        value = number_of(self.metric, np.array(scores, dtype=np.float64))
         self.values.append(value)
         return value
 

@@ -5,6 +5,7 @@ import math
 import numpy as np
 
 from treerank.baselines.training_checks import refuse_weights, warn_of_constant_model
+from treerank.checks import quote
 from treerank.documents.training_set import TrainingSet
 from treerank.metrics.base import Metric
 from treerank.metrics.registry import FunctionMetric, get_metric
@@ -51,8 +52,15 @@ class QueryMeasure:
         self.total_weight = math.fsum(self.weight)
 
     def values(self, scores: np.ndarray) -> np.ndarray:
-        """Return the value of each query."""
-        return self.prepared.per_query(scores)
+        """Return the value of each query; refuse NaN, for rankings are compared on all queries."""
+        values = self.prepared.per_query(scores)
+        if np.isnan(values).any():
+            raise ValueError(
+                f"metric {quote(self.prepared.name)} must return a number for each ranking of a "
+                "query, or NaN for each; got NaN for some rankings. Return another number, such as "
+                "0, where it is not defined."
+            )
+        return values
 
     def mean(self, values: np.ndarray) -> float:
         """Return the weighted mean over queries; its sum is rounded once."""
@@ -74,13 +82,32 @@ def query_measure(ranker: Ranker, data: TrainingSet) -> QueryMeasure | None:
 
 
 def measurable(data: TrainingSet, metric: Metric | FunctionMetric) -> TrainingSet | None:
-    """Return the queries whose value depends on the order of documents; ``None`` without any."""
+    """Return the queries whose value depends on the order of documents; ``None`` without any.
+
+    Queries for which a function is NaN are left out; refuses one that is NaN for all.
+    """
     if isinstance(metric, FunctionMetric):
-        gains, rankable = data.y, np.ones(data.groups.n_queries, dtype=bool)
-    else:
-        gains = metric.gains(data.y)
-        rankable = metric.ideal_of(data.groups.sorted(gains), data.groups) > 0
-    kept = (rankable & data.groups.with_two_labels(gains))[data.groups.codes]
+        queries = _of_queries(data, data.groups.with_two_labels(data.y))
+        return queries and _defined(queries, metric)
+    gains = metric.gains(data.y)
+    rankable = metric.ideal_of(data.groups.sorted(gains), data.groups) > 0
+    return _of_queries(data, rankable & data.groups.with_two_labels(gains))
+
+
+def _of_queries(data: TrainingSet, mask: np.ndarray) -> TrainingSet | None:
+    """Return the documents of some queries, given by a mask; ``None`` without any."""
+    kept = mask[data.groups.codes]
     if kept.all():
         return data
     return data.take(np.flatnonzero(kept)) if kept.any() else None
+
+
+def _defined(data: TrainingSet, metric: FunctionMetric) -> TrainingSet:
+    """Return the queries for which a function is not NaN, by the ranking by labels."""
+    queries = _of_queries(data, ~np.isnan(metric.per_query(data.y, data.y, data.groups)))
+    if queries is None:
+        raise ValueError(
+            f"metric {quote(metric.name)} must return a number for a query with two different "
+            f"labels; got NaN for all {data.groups.n_queries}."
+        )
+    return queries

@@ -55,7 +55,8 @@ class FunctionMetric:
     function : callable
         Higher is better. It gets arrays of the judged documents alone, whose label is not NaN:
         their labels, scores and query ids. ``qid`` is None where the caller passed none. For values
-        by query, as in a comparison, it is called once for each query, with its documents alone.
+        by query, as in a comparison, it is called once for each query, with its documents alone. A
+        query for which it is NaN is then left out, as by rankers that optimize it query by query.
 
     Examples
     --------

@@ -14,6 +14,7 @@ from treerank.baselines.query_measure import query_measure
 from treerank.feature_parts.estimator import estimator
 from treerank.metrics.registry import AnyMetric
 from treerank.parameters import Count, NotNegative, Seed
+from treerank.progress import number_of
 
 
 @estimator(kw_only=True)
@@ -70,7 +71,7 @@ class CoordinateAscent(LinearRanker):
         for _ in range(self.n_restarts):
             weight, value = self._ascend(columns, measure, rng)
             if Z is not None:
-                value = held_out.metric(linear_scores(Z, weight, 0 * weight))
+                value = number_of(held_out.metric, linear_scores(Z, weight, 0 * weight))
             if best is None or value > best_value:
                 best, best_value = weight, value
         return best

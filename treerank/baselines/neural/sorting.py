@@ -18,6 +18,7 @@ from treerank.documents.queries import QueryGroups
 from treerank.documents.training_set import TrainingSet
 from treerank.metrics.base import Metric
 from treerank.metrics.registry import get_metric
+from treerank.progress import number_of
 
 #: ``prefer(i, j)`` is positive where row ``i[n]`` belongs above row ``j[n]``.
 Preference = Callable[[np.ndarray, np.ndarray], np.ndarray]
@@ -164,7 +165,7 @@ class ComparedDocuments:
         better, worse = np.where(advantage > 0, i, j)[wrong], np.where(advantage > 0, j, i)[wrong]
         position = np.empty(len(order))
         position[order] = np.arange(len(order))
-        quality = -float(wrong.sum()) if self.metric is None else self.metric(-position)
+        quality = -float(wrong.sum()) if self.metric is None else number_of(self.metric, -position)
         return np.stack([better, worse]), quality
 
     def error(self, comparator: Comparator, pairs: np.ndarray) -> float:
