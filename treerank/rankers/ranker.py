@@ -224,8 +224,8 @@ class Ranker(Scored):
             on their content, and trains on the rest; ``given_pairs`` among the held-out rows are
             then ignored.
         eval_metric : str, Metric or list of them, default=None
-            Metrics to record on each ``eval_set``; higher is better. The first one decides when to
-            stop. None is ``metric``.
+            Metrics to record on each ``eval_set``, under different names; higher is better. The
+            first one decides when to stop. None is ``metric``.
         callbacks : sequence of callables, default=()
             Each is called as ``callback(n_done, n_total, values)`` after every iteration, with the
             latest values of the metrics on the ``eval_set`` by name. The fit ends if one returns
