@@ -51,6 +51,16 @@ def test_columns_are_named_once(shop):
     assert "p0" in page.read_text(encoding="utf-8")
 
 
+def test_columns_of_a_model_are_found_below_empty_lines_and_whatever_lines_end_with(shop, tmp_path):
+    folder, _ = shop
+    model, text = folder / "m", (folder / "shop.csv").read_bytes()
+    printed = [run(word, model, folder / "shop.csv", "-q").stdout for word in ("rank", "evaluate")]
+    for content in (b"\n" + text, text.replace(b"\n", b"\r")):
+        (tmp_path / "t.csv").write_bytes(content)
+        again = [run(word, model, tmp_path / "t.csv", "-q").stdout for word in ("rank", "evaluate")]
+        assert again == printed
+
+
 @pytest.mark.parametrize(
     ("command", "message"),
     [

@@ -19,6 +19,7 @@ from treerank.datasets.parquet import (
     write_parquet,
     write_parquet_batches,
 )
+from treerank.datasets.parquet_files import column_names
 from treerank.documents.ranking_data import RankingData
 
 rng = np.random.default_rng(0)
@@ -230,6 +231,24 @@ def test_cells_end_at_what_the_first_line_says_and_suffixes_have_any_case(tmp_pa
     write_parquet(tmp_path / "c.Csv.Gz", X, y, qid)
     assert (tmp_path / "c.Csv.Gz").read_bytes()[:2] == b"\x1f\x8b"
     assert read_csv(tmp_path / "c.Csv.Gz").X == X
+
+
+@pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r"])
+@pytest.mark.parametrize("start", [b"", b"\xef\xbb\xbf"])
+def test_the_first_line_that_is_not_empty_names_the_columns(tmp_path, end, start):
+    lines = [
+        b"",
+        b"",
+        b'query;label;"in\r\nstock";"3"" wide";5" deep',
+        b"q;1;2,5;3;4",
+        b"q;0;1;2;3",
+    ]
+    text, names = start + end.join(lines), ["in\r\nstock", '3" wide', '5" deep']
+    for name, content in {"a.csv": text, "b.csv.gz": gzip.compress(text)}.items():
+        (tmp_path / name).write_bytes(content)
+        assert column_names(tmp_path / name) == ["query", "label", *names]
+        X, y, _ = read_csv(tmp_path / name)
+        assert [X.column_names, X[names[0]].to_pylist(), [*y]] == [names, [2.5, 1], [1, 0]]
 
 
 WORDS = [

@@ -1,6 +1,7 @@
 """Nobody but an estimator itself, or what reads documents for its fit, writes its attributes."""
 
 import ast
+import re
 from pathlib import Path
 
 import treerank
@@ -16,7 +17,8 @@ def written_from_outside(tree):
         targets = node.targets if isinstance(node, ast.Assign) else []
         for target in (leaf for each in targets for leaf in ast.walk(each)):
             is_store = isinstance(target, ast.Attribute) and isinstance(target.ctx, ast.Store)
-            if is_store and target.attr.endswith("_") and ast.unparse(target.value) != "self":
+            is_fitted = is_store and re.fullmatch(r"(?!__)\w+_", target.attr)
+            if is_fitted and ast.unparse(target.value) != "self":
                 yield ast.unparse(node)
 
 

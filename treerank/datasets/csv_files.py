@@ -1,18 +1,19 @@
 r"""CSV and TSV files: tables of text, which are read as Parquet files in memory.
 
-The first line names the columns. Types follow from the cells: a column is of numbers, of truth
-values or of dates if all its cells are, and of text otherwise. One of ids is of numbers if all are
-plain, and else of text: 007 is not 7. A cell without text, or with ``NA``, ``NaN``, ``None``,
-``null``, ``\N``, ``#DIV/0!``, ``-``, ``--`` or ``?`` alone, is missing. A column of numbers with
-separators of thousands, ``%`` or hexadecimal digits is refused: as text, it would be a category.
-One that becomes a category though half of its cells are numbers is warned of. Cells of a CSV file
-end at commas or, if its first line has none, at semicolons, tabs or bars; where they end at
-semicolons, numbers may have decimal commas. A file is held in memory while it is read.
+The first line that is not empty names the columns. Types follow from the cells: a column is of
+numbers, of truth values or of dates if all its cells are, and of text otherwise. One of ids is of
+numbers if all are plain, and else of text: 007 is not 7. A cell without text, or with ``NA``,
+``NaN``, ``None``, ``null``, ``\N``, ``#DIV/0!``, ``-``, ``--`` or ``?`` alone, is missing. A column
+of numbers with separators of thousands, ``%`` or hexadecimal digits is refused: as text, it would
+be a category. One that becomes a category though half of its cells are numbers is warned of. Cells
+of a CSV file end at commas or, if its first line has none, at semicolons, tabs or bars; where they
+end at semicolons, numbers may have decimal commas. A file is held in memory while it is read.
 """
 
 import csv as python_csv
 import io
 import re
+from codecs import BOM_UTF8
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable
 from functools import partial
@@ -41,8 +42,10 @@ from treerank.spelling import has_spelling, spelled
 DELIMITERS = {".csv": ",", ".csv.gz": ",", ".tsv": "\t", ".tsv.gz": "\t"}
 #: Others, of files whose first line does not have the usual one.
 OTHER_DELIMITERS = (";", "\t", "|")
-#: Bytes of the first line that are looked at.
+#: Bytes of a file in which its first line is looked for, and that are read at a time.
 _LONGEST_LINE = 1 << 20
+#: A line up to its end, as Arrow finds it: a cell in quotes may have line ends.
+_LINE = re.compile(rb'(?:(?<![^,;\t|])"(?:[^"]|"")*+"|[^\r\n])*+')
 #: Bytes that are parsed at a time; a row that is longer needs more.
 _BLOCK_SIZES = (2**20, 2**25, 2**31 - 1)
 #: Ids that are numbers: no character of them is lost, as in 007, 1.10 or 1e5.
@@ -109,11 +112,9 @@ def csv_as_parquet(
 
 
 def csv_header(path: Path) -> list[str]:
-    """Return the names of the columns, which are in the first line."""
-    delimiter = _delimiter_in(path)
-    with open_text(path) as text:
-        first = text.stream.readline(_LONGEST_LINE).decode("utf-8-sig", errors="replace")
-    return next(python_csv.reader([first], delimiter=delimiter), [])
+    """Return the names of the columns, which are in the first line that is not empty."""
+    first = _first_line(path).decode("utf-8", errors="replace")
+    return next(python_csv.reader([first], delimiter=_delimiter_in(path)), [])
 
 
 def _table(path: Path, delimiter: str, types: dict[str, Any], names: Iterable[str] = ()) -> Any:
@@ -221,14 +222,20 @@ def _delimiter(path):
     return next(char for suffix, char in DELIMITERS.items() if name.endswith(suffix))
 
 
+def _first_line(path):
+    """Return the first line that is not empty, without its end: a newline, a return, or both."""
+    with open_text(path) as text:
+        start = text.stream.read(_LONGEST_LINE).removeprefix(BOM_UTF8).lstrip(b"\r\n")
+    return next(_LINE.finditer(start))[0]
+
+
 def _delimiter_in(path):
     """Return the delimiter of a file that is read.
 
     Refuse a Parquet file, a zip archive and the like. It is the usual one for the file's suffix if
     the first line has it, else the first of ``OTHER_DELIMITERS`` in that line.
     """
-    with open_text(path) as text:
-        first = text.stream.readline(_LONGEST_LINE)
+    first = _first_line(path)
     for begin, kind in _NO_TEXT.items():
         if re.match(begin, first):
             raise ValueError(
