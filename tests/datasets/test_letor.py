@@ -192,6 +192,7 @@ def test_a_sparse_matrix_is_written_in_order_and_left_as_it_was(file):
         (([[1.0]], [1], ["a#"]), "qid must be a word"),
         (([[1.0]], [1], ["a" * 256]), r"at most 255 bytes .*; got 'a{12}\.\.\.a{13}'"),
         (([[1.0]], [1], [1], ["a\nb"]), "comments must be of one line"),
+        (([[1.0]], [1], [1], ["a\rb"]), "comments must be of one line"),
         (([[1.0]], [1], [1], []), "comments must have one entry per row"),
     ],
 )

@@ -81,6 +81,8 @@ def parse(content: bytes, sparse: bool, n_features: int | None) -> SimpleNamespa
     content = content.removeprefix(BOM_UTF8)
     found = SimpleNamespace(y=[], qid=[], rows=[], comments=[], width=n_features or 0)
     for number, line in enumerate(content.split(b"\n"), start=1):
+        if b"\r" in line.rstrip():
+            raise RefusedError(number)
         row, _, comment = line.partition(b"#")
         if not row.split():
             continue

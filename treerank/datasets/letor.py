@@ -328,11 +328,11 @@ def _checked_queries(qid, n_rows):
 def _comment_texts(comments, n_rows):
     """Return a list with the comment of each row as text, "" where there is none.
 
-    Refuses a comment with a newline.
+    Refuses a comment with a line end.
     """
     notes = checked_comments(comments, n_rows)
     texts = [""] * n_rows if notes is None else [str(note) for note in notes]
     for text in texts:
-        if "\n" in text:
+        if "\n" in text or "\r" in text:
             raise ValueError(f"comments must be of one line; got {reprlib.repr(text)}.")
     return texts

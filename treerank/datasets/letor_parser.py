@@ -19,6 +19,7 @@ LONGEST_QID = 255
 _SPACE, _COLON, _NEWLINE, _ZERO, _NINE = b" :\n09"
 _MOST_DIGITS = 10
 _COMMENT = re.compile(rb"#.*")
+_LONE_RETURN = re.compile(rb"\r[^\r\n]")
 _QID = re.compile(rb"qid:([^\0]{1,%d})" % LONGEST_QID)
 _INDEX = re.compile(rb"[0-9]{1,%d}" % _MOST_DIGITS)
 #: Only integers in Python's notation are integers, so 7 and 007 differ.
@@ -83,6 +84,7 @@ def _rows_at_once(text: bytes, largest: int) -> ParsedRows:
     Raises a ValueError where the text is unusual or breaks a rule: then it must be parsed row by
     row.
     """
+    _require(_LONE_RETURN.search(text) is None)
     bare = _COMMENT.sub(lambda match: b" " * len(match[0]), text)
     letters = np.frombuffer(bare, dtype=np.uint8)
     starts, ends = _token_spans(letters)
@@ -188,6 +190,9 @@ def _rows_one_by_one(text: bytes, n_features: int | None) -> ParsedRows:
     y, ids, sizes, ends = list[float](), list[bytes](), list[int](), list[bytes]()
     entries, start = list[tuple[int, float]](), 0
     for line in text.split(b"\n"):
+        if (at := line.rstrip().find(b"\r")) >= 0:  # a comment would hide the rows behind it
+            rule = r"a line must end in '\n' or '\r\n', as `tr '\r' '\n'` makes it"
+            raise BrokenRuleError(rule, start + at)
         content = line.partition(b"#")[0]
         tokens = [(match[0], start + match.start()) for match in re.finditer(rb"\S+", content)]
         if tokens:

@@ -15,6 +15,8 @@ from treerank.files.compression import TextBlock
 
 #: Bytes of text that one thread parses at a time.
 CHUNK_SIZE = 2**18
+#: What stands at the beginning of a text: a carriage return within a line, or a word.
+_TOKEN = re.compile(rb"^(?:\r(?!\r*\n)|[^\s#]*)")
 #: Largest dense matrix: this many entries, or this many for each number in its file.
 _FREE_SIZE, _LARGEST_RATIO = 2**24, 100
 
@@ -62,7 +64,7 @@ class LetorTable:
 
     def _error(self, block: TextBlock, at: int, rule: str) -> ValueError:
         """Return the ValueError of a rule broken at byte ``at`` of a block: file, line, column."""
-        before, (token,) = block.text[:at], re.findall(rb"^[^\s#]*", block.text[at:])
+        before, (token,) = block.text[:at], _TOKEN.findall(block.text[at:])
         line = block.first_line + before.count(b"\n")
         start = before[before.rfind(b"\n") + 1 :]
         column = len(start.decode("utf-8", "replace")) + 1
