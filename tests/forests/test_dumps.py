@@ -130,6 +130,38 @@ def test_xgboost_dumps_score_as_the_margins(names, categories, tmp_path):
             read_forest(tmp_path / "model.json", feature_names=["title", "price"])
 
 
+@pytest.mark.parametrize("n_features", [2, 136])
+def test_names_of_some_columns_leave_their_number_open(n_features, tmp_path):
+    path = tmp_path / "model.json"
+    path.write_text(dump_of(xgboost_model(NAMES, categories=False)))
+    with pytest.raises(ValueError, match=r"^n_features must be .*; got .*"):
+        read_forest(path, n_features=n_features)
+    path.write_text(json.dumps([SPLIT | {"children": LEAVES}]))
+    with pytest.raises(
+        ValueError, match=r"^n_features must be 1, .* Write feature_names=\[\.\.\.\]"
+    ):
+        read_forest(path, n_features=n_features)
+    assert read_forest(path, n_features=1).feature_names == ("price",)
+    columns = [f"column {j}" for j in range(n_features - 1)] + ["price"]
+    forest = read_forest(path, n_features=n_features, feature_names=columns)
+    assert (forest.n_features, forest.feature[0]) == (n_features, n_features - 1)
+
+
+def test_a_dump_that_is_a_constant_has_any_number_of_columns(tmp_path):
+    path = tmp_path / "model.json"
+    path.write_text(json.dumps([{"nodeid": 0, "leaf": 0.5}]))
+    forest = read_forest(path, n_features=4)
+    assert (forest.feature_names, forest.has_all_columns) == (None, True)
+    np.testing.assert_array_equal(scores(forest), np.full(len(NEW), 0.5))
+    assert read_forest(path, feature_names=NAMES).feature_names == tuple(NAMES)
+
+
+def test_a_dump_of_xgboost_as_text_is_told_how_to_be_written(tmp_path):
+    xgboost_model(NAMES, categories=False).dump_model(tmp_path / "model.txt")
+    with pytest.raises(ValueError, match=r"got XGBoost's dump as text, .* dump_format='json'"):
+        read_forest(tmp_path / "model.txt")
+
+
 def test_numbered_features_are_columns_by_their_number(tmp_path):
     model = xgboost_model(categories=False)
     (tmp_path / "model.json").write_text(dump_of(model))

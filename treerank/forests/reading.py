@@ -74,8 +74,8 @@ def read_forest(
         The file; or a Booster of LightGBM or XGBoost; or a fitted LGBMRanker, XGBRanker or
         CatBoostRanker.
     n_features : int, default=None
-        Number of columns of X, for files without it, such as RankLib's. ``None`` is the number in
-        the file, or else the last feature that is used.
+        Number of columns of X, for files without it and without names, such as RankLib's. ``None``
+        is the number in the file, or else the last feature that is used.
     feature_names : sequence of str, default=None
         Names of the columns of X in their order: for dumps of XGBoost, which have the names of
         the features that their trees use alone; for models without names, which take them in this
@@ -90,7 +90,8 @@ def read_forest(
         ``base_score``, as in ``count:poisson``, may differ in the last digit of single precision.
         A random forest scores by the mean of its trees, up to rounding; LightGBM's raw scores are
         their sum. A dump of XGBoost lacks the ``base_score``, so that all its scores differ by that
-        number; where engines treat missing values otherwise than XGBoost, scores equal XGBoost's.
+        number, and the weights of DART's trees, so that only a model file of DART ranks as XGBoost
+        does; where engines treat missing values otherwise than XGBoost, scores equal XGBoost's.
         If XGBoost stopped early, trees after the best iteration are dropped, as in XGBRanker; a
         Booster keeps all trees.
 
@@ -128,7 +129,13 @@ def read_forest(
             f"n_features must be at least {n_used}, the features that the trees use; got "
             f"{quote(n_features)}."
         )
-    is_known = forest.has_all_columns or forest.feature_names is None
+    names = forest.feature_names
+    if names is not None and n_features != len(names):
+        raise ValueError(
+            f"n_features must be {len(names)}, the features that have names in the file; got "
+            f"{quote(n_features)}. Write feature_names=[...] with the names of all columns."
+        )
+    is_known = forest.has_all_columns or names is None
     return replace(forest, n_features=n_features, has_all_columns=is_known)
 
 
@@ -168,6 +175,9 @@ def _read(document: Any) -> Forest:
             if forest.n_outputs != 1:
                 raise ValueError(f"a ranker has one output; got {forest.n_outputs}")
             return forest
+    if isinstance(document, str) and document.startswith("booster["):
+        advice = "write `dump_model(path, dump_format='json')` or `save_model(path)`"
+        raise ValueError(f"XGBoost's dump as text, in which numbers are rounded; {advice}")
     raise ValueError(f"a file of none of {', '.join(READERS)}")
 
 

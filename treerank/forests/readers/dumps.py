@@ -2,8 +2,8 @@
 
 XGBoost's ``get_dump(dump_format="json")`` is a list of trees. Vespa reads it, and so do the plugins
 of Elasticsearch and OpenSearch, as ``model/xgboost+json``. It lacks the ``base_score``, a constant
-in all scores, and the features that no tree uses. LightGBM's ``dump_model()``, which Vespa reads,
-is complete.
+in all scores, the weights of DART's trees, and the features that no tree uses. LightGBM's
+``dump_model()``, which Vespa reads, is complete.
 """
 
 import json
@@ -104,7 +104,7 @@ def read_xgboost_dump(document: Any) -> Forest:
     if not all(isinstance(name, str) for name in names):
         _refuse("texts as names of features")
     numbers = [_NUMBERED.fullmatch(name) for name in names]
-    are_numbered = bool(numbers) and all(numbers)
+    are_numbered = all(numbers)
     columns = {
         name: int(number[1]) if are_numbered and number is not None else j
         for j, (name, number) in enumerate(zip(names, numbers, strict=True))
