@@ -75,6 +75,13 @@ def test_early_stopping_shows_its_metric(files, tmp_path):
     assert int(re.search(said, result.stderr)[1]) == model.best_iteration_ < 50
 
 
+@pytest.mark.parametrize("memory", [[], ["--feature-part", "histogram", "--memory", "1GB"]])
+def test_queries_of_the_training_file_in_valid_are_warned_of_by_the_option(files, tmp_path, memory):
+    arguments = ["-m", tmp_path / "m", "--valid", files.train, *SMALL, *memory]
+    said = "12 of 12 queries of --valid are in the training set, too: hold others out."
+    assert said in run("fit", files.train, *arguments).stderr
+
+
 def test_early_stopping_says_where_it_smooths_its_metric(files, tmp_path):
     said = run("fit", files.train, "--valid", files.valid, "-m", tmp_path / "m", *SMALL).stderr
     assert re.search(r"  \d of 6 trees are kept: smoothed ndcg@10 was best there\n", said)

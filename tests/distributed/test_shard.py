@@ -88,8 +88,7 @@ def test_warnings_count_the_documents_of_all_workers_and_come_once():
         fit_in_threads(ranker, 3, frame, valid)
     messages = sorted(str(each.message) for each in caught)
     assert messages == [
-        "12 of 15 queries of the first eval_set, which decides, are in the training set, too: hold "
-        "others out, or write it last.",
+        "12 of 15 queries of eval_set are in the training set, too: hold others out.",
         "Column 'f2' of X equals y in all rows. Leave it out of X.",
     ]
 

@@ -133,7 +133,7 @@ def test_a_query_of_a_third_of_all_rows_and_more_workers_than_queries(client):
 
 
 def test_queries_of_the_training_set_in_eval_set_are_warned_of(client):
-    with pytest.warns(UserWarning, match="queries of the first eval_set.* training set, too"):
+    with pytest.warns(UserWarning, match="queries of eval_set.* training set, too"):
         fit(RANKER, spread(), eval_set=spread())
 
 

@@ -174,7 +174,7 @@ def test_values_that_are_names_of_columns_by_chance_are_values():
         assert take_columns(TABLE, qid=values)[1] == [values]
 
 
-@pytest.mark.filterwarnings("ignore:.*queries of the first eval_set")
+@pytest.mark.filterwarnings("ignore:.*queries of eval_set")
 @pytest.mark.filterwarnings("ignore:.*was fitted to 3 of the 3 test queries")
 @pytest.mark.parametrize("names", [("user", "week"), ["user", "week"]])
 @pytest.mark.parametrize("module", [pd.DataFrame, pl.DataFrame])

@@ -105,7 +105,7 @@ def test_a_metric_of_all_relevant_documents_is_that_of_a_plain_program(of_class,
     np.testing.assert_array_equal(outcome.values[metric.name], metric.per_query(y, scores, qid))
 
 
-@pytest.mark.filterwarnings("ignore:12 of 12 queries of the first eval_set")
+@pytest.mark.filterwarnings("ignore:12 of 12 queries of eval_set")
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("of_class", [Recall, NDCG])
 def test_every_tool_looks_up_the_ids_of_the_user(of_class, kind):

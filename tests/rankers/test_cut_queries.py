@@ -73,7 +73,7 @@ def test_train_test_split_is_warned_of_in_score_and_eval_set():
     with pytest.warns(UserWarning, match=CUT) as w:
         ranker.score(*test)
     assert w[0].filename == __file__
-    with pytest.warns(UserWarning, match="the first eval_set keeps too many trees: keep"):
+    with pytest.warns(UserWarning, match=", eval_set keeps too many trees: keep"):
         clone(RANKER).fit(*train, eval_set=test)
 
 
@@ -155,10 +155,14 @@ def test_queries_of_the_training_set_in_eval_set_are_warned_of(weighed):
     y = {"several labels": {"a": Y, "b": gaps}, "gaps": gaps}.get(weighed, Y)
     weight = np.where(QID % 2, 0.5, 2.0)
     weights = {weighed: weight} if weighed.endswith("_weight") else {}
-    with pytest.warns(UserWarning, match="of 60 queries of the first eval_set, which decides") as w:
-        clone(RANKER).fit(X, y, QID, **weights, eval_set=(X, y, QID + 100))
-    assert len(w) == 1
-    assert "60 of 60" in str(w[0].message)
+    copied, other = (X, y, QID + 100), (2 * X, y, QID + 100)
+    said = "are in the training set, too: hold others out"
+    first = f"60 of 60 queries of the first eval_set, which decides, {said}, or write it last."
+    of_one = f"60 of 60 queries of eval_set {said}."
+    for eval_set, warning in ((copied, of_one), ([copied], of_one), ([copied, other], first)):
+        with pytest.warns(UserWarning, match="in the training set") as w:
+            clone(RANKER).fit(X, y, QID, **weights, eval_set=eval_set)
+        assert [str(each.message) for each in w] == [warning]
 
 
 def test_queries_of_weight_0_are_held_out_and_not_in_the_training_set():

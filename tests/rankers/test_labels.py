@@ -61,7 +61,7 @@ def test_columns_and_mappings_of_labels_give_the_same_model(part):
     assert not np.array_equal(fitted(part=part).predict(X), by_name.predict(X))
 
 
-@pytest.mark.filterwarnings("ignore:.* queries of the first eval_set:UserWarning")
+@pytest.mark.filterwarnings("ignore:.* queries of eval_set:UserWarning")
 @every_part
 def test_the_history_of_a_fit_names_each_label(part):
     weights = {"relevance": 3.0, "margin": 1.0}
@@ -108,7 +108,7 @@ def test_order_of_rows_and_names_of_queries_change_nothing():
     np.testing.assert_array_equal(model.predict(X), expected)
 
 
-@pytest.mark.filterwarnings("ignore:.* queries of the first eval_set:UserWarning")
+@pytest.mark.filterwarnings("ignore:.* queries of eval_set:UserWarning")
 def test_a_saved_model_of_several_labels_comes_back_bit_for_bit(tmp_path):
     model = ranker(label_weights={"relevance": 2.0})
     model.fit(X, LABELS, QID, eval_set=EVAL_SET)

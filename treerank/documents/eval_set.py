@@ -185,7 +185,13 @@ def _check_judged(data: TrainingSet, is_held_out: np.ndarray, share: float) -> N
 
 
 def checked_set(
-    ranker: Any, data: TrainingSet, eval_set: Any, *, decides: bool, had_queries: bool
+    ranker: Any,
+    data: TrainingSet,
+    eval_set: Any,
+    *,
+    decides: bool,
+    of_several: bool,
+    had_queries: bool,
 ) -> LabeledSet:
     """Return the documents of one ``eval_set`` with the labels that the training set has.
 
@@ -200,6 +206,8 @@ def checked_set(
     decides : bool
         Whether this set decides how long to train. Then its queries that were trained on, too,
         are warned of.
+    of_several : bool
+        Whether there are other sets, too, for the warning.
     had_queries : bool
         Whether ``fit`` got several queries. Then an ``eval_set`` without ``qid`` is refused.
     """
@@ -223,9 +231,11 @@ def checked_set(
     trained = ranker.training_queries_
     if decides and trained is not None and data.queries and data.query_hashes is not None:
         hashes, first = row_hashes(X), first_weighted(labels, (names or {"": 1.0}).values())
-        warn_of_copied_queries(data.query_hashes, hashes, first, groups, X.shape[1])
+        of_set = hashes, first, groups, X.shape[1]
+        warn_of_copied_queries(data.query_hashes, *of_set, of_several=of_several)
         overlap = trained.look_up(hashes, y, qid)
-        warn_of_cut_queries(overlap, "the first eval_set keeps too many trees")
+        name = "the first eval_set" if of_several else spelled("eval_set")
+        warn_of_cut_queries(overlap, f"{name} keeps too many trees")
     documents = Rows(X, columns=ranker.columns_)
     if names is None and np.isnan(labels[""]).any():
         judged = np.flatnonzero(~np.isnan(labels[""]))

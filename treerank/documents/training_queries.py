@@ -21,6 +21,7 @@ from treerank.documents.labels import are_judged
 from treerank.documents.queries import QueryGroups
 from treerank.documents.reading import read_documents
 from treerank.files.states import array, check_state
+from treerank.spelling import spelled
 
 #: Of more queries than this, those whose ids have the smallest hashes are remembered.
 MOST_REMEMBERED = 2**16
@@ -475,6 +476,8 @@ def warn_of_copied_queries(
     groups: QueryGroups,
     n_features: int,
     total: Callable[[np.ndarray], np.ndarray] = np.asarray,
+    *,
+    of_several: bool = False,
 ) -> None:
     """Warn if most queries of an ``eval_set`` are in training: same documents and same labels.
 
@@ -492,14 +495,18 @@ def warn_of_copied_queries(
         Number of features.
     total : callable
         Adds counts over all workers.
+    of_several : bool, default=False
+        Whether it is the first of several sets.
     """
     of_rows = with_columns(of_rows, n_features, y)
     documents, sizes = hashes_of_queries(of_rows, groups, ~np.isnan(y))
     is_copy = np.isin(documents[sizes > 0], trained)
     n_copies, n_queries = total(np.array([is_copy.sum(), len(is_copy)], dtype=np.int64))
     if 2 * n_copies > n_queries:
-        counts = f"{n_copies} of {n_queries} queries of the first eval_set, which decides,"
-        warn_user(f"{counts} are in the training set, too: hold others out, or write it last.")
+        name = "the first eval_set, which decides," if of_several else spelled("eval_set")
+        advice = "hold others out, or write it last" if of_several else "hold others out"
+        counts = f"{n_copies} of {n_queries} queries of {name}"
+        warn_user(f"{counts} are in the training set, too: {advice}.")
 
 
 def _are_in(values: np.ndarray, ascending: np.ndarray) -> np.ndarray:

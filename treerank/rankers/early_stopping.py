@@ -144,10 +144,12 @@ def hold_out(
     metrics = metrics_of(ranker, eval_metric)
     is_list = isinstance(eval_set, list) and eval_set
     are_several = is_list and all(isinstance(unpacked(entry), tuple) for entry in eval_set)
+    given = eval_set if are_several else [eval_set]
+    settings = {"of_several": len(given) > 1, "had_queries": had_queries}
     with naming("eval_set"):
         sets = [
-            checked_set(ranker, data, one, decides=not number, had_queries=had_queries)
-            for number, one in enumerate(eval_set if are_several else [eval_set])
+            checked_set(ranker, data, one, decides=not number, **settings)
+            for number, one in enumerate(given)
         ]
         return with_metrics(sets, metrics, [*(data.label_weights or {"": 1.0}).values()])
 

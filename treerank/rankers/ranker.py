@@ -503,7 +503,8 @@ class Ranker(Scored):
             first = eval_set.first
             hashes, width = row_hashes(first.X), first.X.shape[1]
             trained, total = data.documents.of_all(data.query_hashes), data.documents.total
-            warn_of_copied_queries(trained, hashes, first.y, first.groups, width, total)
+            of_first = trained, hashes, first.y, first.groups, width, total
+            warn_of_copied_queries(*of_first, of_several=len(eval_set.sizes) > 1)
         return eval_set
 
     def _labels_of(self, y: Any, given_pairs: Any = None) -> dict[str, np.ndarray] | None:
