@@ -169,6 +169,10 @@ FIT, COMPARE = ["fit", "absent", "--model", "m"], ["compare", "absent"]
         ([*COMPARE, "--ranker", "PRank", "--folds", 1], "--folds"),
         ([*COMPARE, "--ranker", "PRank", "--folds", 3, "--hold-outs", 3], "come without --folds"),
         ([*COMPARE, "--ranker", "PRank", "--gap", 3], "--gap: must come with --time"),
+        (
+            [*COMPARE, "--ranker", "PRank", "--clusters", "user", "--human-label", "people"],
+            "--clusters: must come without --human-label, which is of queries drawn one by one.",
+        ),
         (COMPARE, "Missing option '--ranker', or models before the data"),
         (["compare", "m", "absent", "--folds", 3], "--folds: must come without models"),
         (["compare", "m", "absent", "--hold-outs", 3], "--hold-outs: must come without models"),

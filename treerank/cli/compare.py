@@ -130,6 +130,9 @@ def compare(
         raise typer.BadParameter("must come without --hold-outs.", param_hint="--time")
     if gap is not None and time is None:
         raise typer.BadParameter("must come with --time.", param_hint="--gap")
+    if clusters is not None and human_label is not None:
+        wrong = "must come without --human-label, which is of queries drawn one by one."
+        raise typer.BadParameter(wrong, param_hint="--clusters")
     if output is not None:
         shared.check_written(check_path(output), *paths)
     metrics_by_name(metric or DEFAULT_METRICS, convention)  # or refuse them before all work
