@@ -5,6 +5,8 @@ from command_line import refusal, run
 
 from treerank import read_csv
 from treerank.datasets import read_letor
+from treerank.datasets.formats import read_ranking_data
+from treerank.datasets.parquet_files import column_names
 
 
 @pytest.fixture
@@ -19,11 +21,19 @@ def test_a_table_keeps_the_name_of_its_column_of_ids(shop, tmp_path):
     for number in range(2):  # once more gives the same
         target = tmp_path / f"{number}.csv"
         run("convert", path, target, "--id", "sku")
-        data = read_csv(target, document="sku", comments=True)
-        assert data.X.column_names == ["price"]
+        data = read_csv(target, document="sku")
+        assert column_names(target) == ["query", "label", "sku", "price"]
         assert data.doc_ids.tolist() == ["p1", "p2"]
-        assert data.comments.tolist() == ["", ""]
         path = target
+
+
+def test_a_table_keeps_its_comments(shop, tmp_path):
+    shop.write_text("label,query,document,price,comment\n1,q,p1,2,seen\n0,q,p2,3,\n")
+    for target in (tmp_path / "a.csv", tmp_path / "a.parquet"):
+        run("convert", shop, target)
+        data = read_ranking_data(target, comments=True)
+        assert column_names(target) == ["query", "label", "document", "comment", "price"]
+        assert [*data.doc_ids, *data.comments] == ["p1", "p2", "seen", ""]
 
 
 def test_comments_of_letor_rows_have_each_id_once(shop, tmp_path):

@@ -4,7 +4,8 @@ import pytest
 from command_line import run
 from search_files import FEATURES, JUDGED, LOGGED, judgment_files, plugin
 
-from treerank import read_csv
+from treerank import read_csv, read_letor
+from treerank.datasets.parquet_files import column_names
 
 
 @pytest.fixture
@@ -19,9 +20,13 @@ def test_a_feature_log_becomes_a_table_of_the_judged_documents(log, tmp_path):
     target = tmp_path / "train.csv"
     result = run("convert", log, target, "--judgments", tmp_path / "book.csv", "--query", "search")
     assert result.stderr.count("1 of them not judged") == 1
-    data = read_csv(target, query="search", comments=True)
-    assert data.X.column_names == FEATURES
+    data = read_csv(target, query="search", document="document")
+    assert column_names(target) == ["search", "label", "document", *FEATURES]
     assert list(zip(data.qid, data.doc_ids, data.y, strict=True)) == JUDGED
+    for path in (log, tmp_path / "book.csv"):  # no spaces in the ids of LETOR rows
+        path.write_text(path.read_text().replace("red shoes", "shoes"))
+    run("convert", log, tmp_path / "train.txt", "--judgments", tmp_path / "book.csv")
+    assert [*read_letor(tmp_path / "train.txt", comments=True).doc_ids] == [*data.doc_ids]
 
 
 @pytest.mark.parametrize(

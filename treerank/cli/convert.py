@@ -13,6 +13,7 @@ from treerank.cli import options as shared
 from treerank.cli.console import Reporter
 from treerank.datasets.formats import PARQUET, format_names, format_of, format_to_write
 from treerank.datasets.formats import read_batches as read_any
+from treerank.datasets.parquet_files import column_names
 from treerank.documents.ranking_data import Batches, RankingData
 from treerank.lazy import load_object
 from treerank.search_engines.judgments import read_judgments
@@ -72,6 +73,8 @@ def convert(
         counted = _counted(batches, n_rows)
         if writer is not PARQUET:
             counted = (_with_ids(target, batch) for batch in counted)
+        elif format_of(data) is PARQUET and "comment" not in column_names(data):
+            counted = (replace(batch, comments=None) for batch in counted)
         load_object(writer.batch_writer)(target, counted, **writing)
         step.done = f"wrote {target}: {sum(n_rows):,} documents"
 
@@ -88,7 +91,7 @@ def _judged(
     log = read(path, read_judgments(judgments).merged(), features=feature_set)
     data = log.judged()
     reporter.say(f"{path}: {len(log):,} documents, {len(log) - len(data):,} of them not judged")
-    return replace(data, comments=np.full(len(data), "", dtype=object))
+    return data
 
 
 def _counted(batches: Iterable[RankingData], n_rows: list[int]) -> Iterator[RankingData]:
@@ -106,10 +109,12 @@ def _with_ids(path: Path, batch: RankingData) -> RankingData:
     """
     if batch.documents is None:
         return batch
-    ids, comments = batch.documents.astype(str).astype(object), np.asarray(batch.comments)
+    ids, comments = batch.documents.astype(str).astype(object), batch.comments
+    if comments is None:  # of a feature log
+        comments = np.full(len(batch), "", dtype=object)
     pairs = zip(ids, comments, strict=True)
     added = np.array([f"docid = {name} {text}".strip() for name, text in pairs], dtype=object)
-    is_noted = replace(batch, documents=None).doc_ids == ids
+    is_noted = replace(batch, comments=comments, documents=None).doc_ids == ids
     noted = replace(batch, comments=np.where(is_noted, comments, added), documents=None)
     wrong = ids[noted.doc_ids != ids]
     if len(wrong):
