@@ -6,11 +6,12 @@ import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from treerank import HistogramTrees, TreeDirectRanker, make_web_search
-from treerank.baselines import LambdaMART, RankSVM
+from treerank import HistogramTrees, LightGBMTrees, TreeDirectRanker, make_web_search
+from treerank.baselines import MART, LambdaMART, RankSVM
 from treerank.documents.training_queries import overlap_with_training
 from treerank.feature_parts.refit import RefitTrees
 from treerank.rankers import ForestRanker, refresh, refreshing
+from treerank.rankers.direct_ranker import DirectRanker
 from treerank.rankers.refreshing import _unfitted
 from treerank.statistics.resampled import Interval
 
@@ -122,6 +123,78 @@ def test_it_refreshes_all_that_is_a_sum_of_trees(kind, ranker):
         other = LambdaMART(n_estimators=10, random_state=0).fit(*rows(OLD))
     found = refresh(other, *rows(LATER))
     assert (found.candidate.predict(X) != other.predict(X)).any()
+
+
+class LightGBMByGap(DirectRanker):
+    feature_part, weight = LightGBMTrees(5), "label_gap"
+
+
+@pytest.mark.parametrize(
+    ("ranker", "expected"),
+    [
+        (MART(5, random_state=3), {"loss": "half_squared_error", "weight": None}),
+        (
+            LambdaMART(n_estimators=5, weight="map", k=3, sigma=2.0, metric="map", random_state=3),
+            {"weight": "map", "k": 3, "sigma": 2.0, "metric": "map", "random_state": 3},
+        ),
+        (LightGBMByGap(), {"weight": "label_gap", "smoothing": 0.0}),
+    ],
+    ids=["MART", "LambdaMART", "own"],
+)
+def test_settings_that_a_class_fixes_are_kept(ranker, expected):
+    candidate = refresh(ranker.fit(*rows(OLD)), *rows(LATER), n_splits=2).candidate
+    params = candidate.get_params()
+    assert {name: params[name] for name in expected} == expected
+    for name, value in ranker.get_params(deep=False).items():
+        if name in params and name != "feature_part":
+            assert params[name] == value
+
+
+def rising_then_turning():
+    """Return documents whose labels rise with the first feature, and in later queries do not."""
+    X = np.random.default_rng(0).uniform(size=(len(QID), 3))
+    return X, np.digitize(np.where(LATER, 2 * abs(X[:, 0] - 0.5), X[:, 0]), [0.3, 0.7])
+
+
+@pytest.mark.parametrize("constraint", [[1, 0, 0], {0: 1}])
+def test_new_trees_keep_monotone_constraints_which_new_leaves_would_not(constraint):
+    X, y = rising_then_turning()
+    part = LightGBMTrees(20, learning_rate=0.1, monotone_constraints=constraint)
+    ranker = TreeDirectRanker([part, part]).fit(*rows(OLD, X, y))
+    grid = np.full((101, 3), 0.5)
+    grid[:, 0] = np.linspace(0, 1, 101)
+    first = refresh(ranker, *rows(LATER, X, y), learn="trees").candidate
+    second = refresh(first, *rows(LATER, X, y), learn="trees", n_splits=2).candidate
+    for candidate in (first, second):
+        assert np.diff(candidate.predict(grid)).min() >= 0
+        message = r"learn must be 'trees' for a ranker with monotone_constraints.*; got 'leaves'"
+        with pytest.raises(ValueError, match=message):
+            refresh(candidate, *rows(LATER, X, y))
+
+
+def test_a_sign_of_zero_is_no_constraint():
+    part = HistogramTrees(5, monotone_constraints=[0] * 10, **SMALL)
+    assert refresh(TreeDirectRanker(part).fit(*rows(OLD)), *rows(LATER), n_splits=2).candidate
+
+
+def test_new_trees_keep_interaction_constraints():
+    groups = [["a", "b"], ["c"]]
+    X = pd.DataFrame(np.random.default_rng(0).normal(size=(len(QID), 3)), columns=["a", "b", "c"])
+    y = (X["a"] * X["c"] > 0).astype(int).to_numpy()
+    part = LightGBMTrees(10, interaction_constraints=groups)
+    ranker = TreeDirectRanker(part).fit(X[OLD], y[OLD], QID[OLD])
+    candidate = refresh(ranker, X[LATER], y[LATER], QID[LATER], learn="trees").candidate
+    base = [[-1.0, 0.0, -1.0], [1.0, 0.0, -1.0], [-1.0, 0.0, 1.0], [1.0, 0.0, 1.0]]
+    low, a, c, both = candidate.predict(pd.DataFrame(base, columns=["a", "b", "c"]))
+    assert both - a - c + low == pytest.approx(0, abs=1e-9)
+
+
+def test_trees_of_different_constraints_are_refused():
+    parts = [HistogramTrees(5, monotone_constraints=[1, *[0] * 9]), HistogramTrees(5)]
+    ranker = TreeDirectRanker(parts).fit(*rows(OLD))
+    for learn in ("leaves", "trees"):
+        with pytest.raises(ValueError, match="ranker must have the same constraints in all of its"):
+            refresh(ranker, *rows(LATER), learn=learn)
 
 
 def test_what_cannot_be_refreshed_is_refused_by_name(ranker):

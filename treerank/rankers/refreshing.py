@@ -1,13 +1,13 @@
 """Refreshing: a fitted ranker learns from new data, and is replaced only if it gets no worse."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Annotated, Any
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from treerank.checks import naming
+from treerank.checks import naming, quote
 from treerank.display.results import Shown
 from treerank.documents.columns import warn_of_new_categories
 from treerank.documents.eval_set import read_eval_set
@@ -17,10 +17,14 @@ from treerank.documents.queries import QueryGroups, refuse_one_query
 from treerank.documents.reading import read_documents
 from treerank.documents.rows import Rows
 from treerank.documents.training_set import training_set
+from treerank.feature_parts.part_list import PartList
 from treerank.feature_parts.refit import RefitTrees
-from treerank.feature_parts.registry import feature_part_class
+from treerank.feature_parts.registry import feature_part_class, make_feature_part
 from treerank.feature_parts.stages import Stages
+from treerank.feature_parts.trees.arguments import constraints_of
+from treerank.feature_parts.trees.boosting import BoostedTrees
 from treerank.model_selection import QueryKFold
+from treerank.objectives.pairs.settings import PairSettings
 from treerank.parameters import Level, Rule, Several, Whole, check_arguments
 from treerank.rankers.direct_ranker import DirectRanker
 from treerank.rankers.ranker import Ranker
@@ -105,7 +109,10 @@ def refresh(
         that the ranker was not trained on.
     learn : {"leaves", "trees"}, default="leaves"
         Refit the values of the leaves and keep the splits, or add new trees; see
-        :class:`~treerank.feature_parts.refit.RefitTrees`.
+        :class:`~treerank.feature_parts.refit.RefitTrees`. New trees keep the monotone and
+        interaction constraints of the ranker's trees. Refitted leaves cannot keep monotone
+        constraints, so "leaves" refuses them. Interaction constraints hold for the splits that are
+        kept, but later trees on top of refitted leaves do not know them.
     n_splits : int, default=5
         Number of folds of the new queries.
     level : float, default=0.95
@@ -131,7 +138,7 @@ def refresh(
     """
     check_is_fitted(ranker)
     warn_of_new_categories(ranker.columns_, X)
-    _refuse_others(ranker)
+    _refuse_others(ranker, learn)
     X, y, qid = read_documents(ranker, X, y, qid)
     y = check_labels(y, X.shape[0])
     folds = QueryKFold(n_splits, shuffle=True, random_state=random_state)
@@ -155,14 +162,50 @@ def refresh(
     return Refreshed(candidate if accepted else ranker, candidate, accepted, gains, metric.name)
 
 
-def _refuse_others(ranker: Ranker) -> None:
-    """Refuse a ranker that is no sum of trees, such as trees and a linear model together."""
+def _refuse_others(ranker: Ranker, learn: str) -> None:
+    """Refuse a ranker that is no sum of trees, or whose constraints would be lost.
+
+    Trees and a linear model together are no sum of trees.
+    """
     try:
         ranker.forest()
     except ValueError as error:
         raise ValueError(
             f"{error} Fit others anew to old and new queries: clone(ranker).fit(X, y, qid)."
         ) from error
+    if learn == "leaves" and "monotone_constraints" in _constraints_of(ranker):
+        raise ValueError(
+            "learn must be 'trees' for a ranker with monotone_constraints, since the new values of "
+            f"leaves would not keep them; got {quote(learn)}. Write refresh(..., learn='trees')."
+        )
+
+
+def _constraints_of(ranker: Ranker) -> dict[str, Any]:
+    """Return the constraints of the boosted trees of a fitted ranker, as parameters of new trees.
+
+    Refuses trees with different constraints, whose sum keeps none of them.
+    """
+    if not isinstance(ranker, DirectRanker):
+        return {}
+    n_features, names = ranker.n_features_in_, ranker.columns_.names
+    found = [constraints_of(t, n_features, names) for t in _boosted_trees(ranker.feature_part_)]
+    for constraints in found:  # without a sign there is no monotone constraint
+        if not any(constraints.get("monotone_constraints", ())):
+            constraints.pop("monotone_constraints", None)
+    if any(constraints != found[0] for constraints in found):
+        raise ValueError(
+            "ranker must have the same constraints in all of its trees; got "
+            f"{', '.join(quote(constraints) for constraints in found)}. Fit others anew to old and "
+            "new queries: clone(ranker).fit(X, y, qid)."
+        )
+    return found[0] if found else {}
+
+
+def _boosted_trees(part: Any) -> list[BoostedTrees]:
+    """Return the boosted trees that a feature part consists of, also within lists of parts."""
+    if isinstance(part, PartList):
+        return [t for one in part.parts for t in _boosted_trees(make_feature_part(one))]
+    return [part] if isinstance(part, BoostedTrees) else []
 
 
 def _learned(ranker, learn, X, y, qid, hashes, seed):
@@ -181,16 +224,30 @@ def _unfitted(ranker: Ranker, learn: str) -> Ranker:
     """Return an unfitted ranker with the settings of ``ranker``, which starts from its trees.
 
     With ``learn="leaves"`` it refits their leaves; with "trees" it adds 100 trees with a learning
-    rate of 0.01. A ranker that is no ``DirectRanker`` becomes a ``TreeDirectRanker`` with the same
-    metric.
+    rate of 0.01 and with the constraints of the ranker's trees. A ranker without the parameter
+    ``feature_part`` becomes a ``TreeDirectRanker`` with the same settings; one that is no
+    ``DirectRanker`` has no objective, so only its metric is kept.
     """
     part: Any = RefitTrees(ranker.forest())
     if learn == "trees":  # few and small steps: what is new is little
-        on_top = feature_part_class("histogram")(100, learning_rate=0.01)
+        constraints = _constraints_of(ranker)
+        on_top = feature_part_class("histogram")(100, learning_rate=0.01, **constraints)
         part = Stages([part.set_params(learning_rate=0.0), on_top])
-    if isinstance(ranker, DirectRanker) and "feature_part" in ranker.get_params(deep=False):
+    if not isinstance(ranker, DirectRanker):
+        return TreeDirectRanker(part, metric=ranker.metric)
+    if "feature_part" in ranker.get_params(deep=False):
         return clone(ranker).set_params(feature_part=part, warm_start=False)
-    return TreeDirectRanker(part, metric=ranker.metric)
+    return TreeDirectRanker(part, **_settings_of(ranker))
+
+
+def _settings_of(ranker: DirectRanker) -> dict[str, Any]:
+    """Return the settings of a ranker, also those that its class fixes, but its feature part.
+
+    Settings of pairs that its class does not have are the defaults of the objective.
+    """
+    defaults = {setting.name: setting.default for setting in fields(PairSettings)}
+    names = TreeDirectRanker().get_params(deep=False).keys() - {"feature_part", "warm_start"}
+    return {name: getattr(ranker, name, defaults.get(name)) for name in names}
 
 
 def _gaps(ranker, candidate, X, y, qid, metric):
