@@ -52,7 +52,7 @@ WRAPPERS = {
 }
 #: Members that return another objective over the same documents, and what they are asked.
 FORMS = {"convex": (), "convex_or_itself": (), "with_loss": (HalfSquaredError(),)}
-VALUES = "n_queries", "n_outputs", "steepness", "name"
+VALUES = "n_queries", "n_outputs", "steepness", "is_nonnegative", "name"
 #: What the laws below call in another way.
 OTHERS = {"around", "derivatives", "for_epoch", "groups", "has_anything_to_learn", "taking"}
 
@@ -60,7 +60,7 @@ OTHERS = {"around", "derivatives", "for_epoch", "groups", "has_anything_to_learn
 class Telling(Objective):
     """An objective whose members are not the defaults."""
 
-    n_outputs, name, steepness = 1, "telling", 3.0
+    n_outputs, name, steepness, is_nonnegative = 1, "telling", 3.0, True
 
     def __init__(self, groups, power=3.0, learns=False):
         self.queries, self.power, self.learns = groups, power, learns

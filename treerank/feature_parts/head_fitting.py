@@ -22,11 +22,14 @@ def fit_head(
 ) -> np.ndarray:
     r"""Fit the weight of a linear head.
 
-    Minimizes L(F v / c) / L(0) plus alpha |v|^2 / 2 and returns w = v / c. L is the value of the
+    Minimizes L(F v / c) / u plus alpha |v|^2 / 2 and returns w = v / c. L is the value of the
     objective, F are the features and c is one number, the root mean square of the features'
-    standard deviations. So alpha has no unit: the same alpha means the same for ten queries or a
-    million, and for features in any unit. All columns share one scale because an output that moves
-    few documents a little *should* pay more for its influence, as in RuleFit [1]_.
+    standard deviations. The unit u is L(0), the loss of equal scores. Any constant may be part of
+    the value of a user-defined objective, so its unit comes from the derivatives at equal scores:
+    n |g|^2 / (2 sum h), which is L(0) for half the squared error. So alpha has no unit: the same
+    alpha means the same for ten queries or a million, and for features in any unit. All columns
+    share one scale because an output that moves few documents a little *should* pay more for its
+    influence, as in RuleFit [1]_.
 
     Parameters
     ----------
@@ -49,7 +52,7 @@ def fit_head(
     Returns
     -------
     weight : ndarray of shape (n_outputs,)
-        The weight w; zeros if all outputs are constant or no pair counts.
+        The weight w; zeros if all outputs are constant or the gradient at equal scores is zero.
 
     References
     ----------
@@ -68,18 +71,42 @@ def fit_head(
     if scale is None:
         with np.errstate(under="ignore"):
             scale = float(np.sqrt(np.maximum(features.var(axis=0), 0).mean()))
-    start_value = objective(np.zeros(len(features)))[0]
-    if scale == 0 or start_value == 0:  # nothing to weigh, or no pair to weigh it by
+    unit = _unit(objective, len(features))
+    if scale == 0 or unit == 0:  # nothing to weigh, or no pair to weigh it by
         return np.zeros(features.shape[1])
 
     # einsum, not `@`: a threaded BLAS sums in an order that depends on the number of threads.
     def penalized(v: np.ndarray) -> tuple[float, np.ndarray]:
         value, gradient, _ = objective(np.einsum("ij,j", features, v / scale))
-        slope = np.einsum("ij,i", features, gradient) / (scale * start_value)
-        return value / start_value + 0.5 * alpha * (v @ v), slope + alpha * v
+        slope = np.einsum("ij,i", features, gradient) / (scale * unit)
+        return value / unit + 0.5 * alpha * (v @ v), slope + alpha * v
 
     with np.errstate(under="ignore"):  # no decorator, whose frame a warning would point at
         return _minimum(penalized, features.shape[1], positive, tolerance, max_iter) / scale
+
+
+def _unit(objective: Objective, n_documents: int) -> float:
+    """Return the unit of the value of an objective; 0 if equal scores cannot be improved.
+
+    Refuses a value or derivatives that are not finite, and a hessian that is nowhere positive.
+    """
+    value, gradient, hessian = objective(np.zeros(n_documents))
+    if not np.any(gradient):
+        return 0.0
+    if objective.is_nonnegative:
+        return float(value)
+    if not all(np.isfinite(numbers).all() for numbers in (value, gradient, hessian)):
+        raise ValueError(
+            "value, gradient and hessian must be finite for equal scores; got others from "
+            f"{objective.name}."
+        )
+    curvature = float(np.sum(hessian))
+    if curvature <= 0:
+        raise ValueError(
+            f"hessian must be positive for some document; got none from {objective.name}. Return "
+            "ones to take the gradient as it is."
+        )
+    return float(n_documents * np.square(gradient).sum() / (2 * curvature))
 
 
 def _minimum(

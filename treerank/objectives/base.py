@@ -58,6 +58,14 @@ class Objective(ABC):
         """Factor from a difference of two scores to the log odds of their order."""
         return 1.0
 
+    @property
+    def is_nonnegative(self) -> bool:
+        """Whether values are never negative and can come close to 0, so that their ratio counts.
+
+        False by default: any constant may be part of the value of a user-defined objective.
+        """
+        return False
+
     @abstractmethod
     def __call__(self, scores: np.ndarray, *, iteration: int = 0) -> LossAndDerivatives:
         """Return value, gradient and hessian for the scores of all rows.
@@ -177,6 +185,11 @@ class WrappedObjective(Objective):
         """Factor from a difference of two scores to log odds."""
         return self.objective.steepness
 
+    @property
+    def is_nonnegative(self) -> bool:
+        """Whether values are never negative and can come close to 0."""
+        return self.objective.is_nonnegative
+
     def has_anything_to_learn(self) -> bool:
         """Return whether equal scores can be improved."""
         return self.objective.has_anything_to_learn()
@@ -256,6 +269,14 @@ class OwnObjective(WrappedObjective):
         1 unless the user's object has one.
         """
         return float(self._member("steepness", 1.0))
+
+    @property
+    def is_nonnegative(self) -> bool:
+        """Whether values are never negative and can come close to 0.
+
+        False unless the user's object says so.
+        """
+        return bool(self._member("is_nonnegative", False))
 
     def __call__(self, scores: np.ndarray, *, iteration: int = 0) -> LossAndDerivatives:
         """Return value, gradient and hessian."""

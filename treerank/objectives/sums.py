@@ -72,6 +72,11 @@ class WeightedSum(Objective):
         values = {term.steepness for term, factor in counted if factor > 0}
         return values.pop() if len(values) == 1 else 1.0
 
+    @property
+    def is_nonnegative(self) -> bool:
+        """Whether the values of all terms are never negative and can come close to 0."""
+        return all(term.is_nonnegative for term in self.terms)
+
     def __call__(self, scores: np.ndarray, *, iteration: int = 0) -> LossAndDerivatives:
         """Return value, gradient and hessian."""
         parts = [term(scores, iteration=iteration) for term in self.terms]

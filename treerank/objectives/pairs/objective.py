@@ -59,6 +59,11 @@ class PairwiseObjective(PairProblem, Objective):
         """
         return self.sigma if self.loss.is_likelihood else 1.0
 
+    @property
+    def is_nonnegative(self) -> bool:
+        """True: so are the losses and the weights of all pairs."""
+        return True
+
     def __call__(self, scores: np.ndarray, *, iteration: int = 0) -> LossAndDerivatives:
         """Return value, gradient and hessian, in double precision."""
         scores = check_column("scores", scores, self.groups.n_documents)
