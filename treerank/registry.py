@@ -4,7 +4,7 @@ To add a baseline, list it in :mod:`treerank.baselines`; to add another ranker, 
 module is imported only when its ranker is asked for.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +43,7 @@ def load(
     path: str | Path,
     *,
     parts: dict[str, type] | None = None,
-    build: Callable[[int], Any] | None = None,
+    build: Callable[[int], Any] | Mapping[str, Callable[[int], Any]] | None = None,
 ) -> Any:
     """Read a ranker from a file that its method ``save`` wrote; loading runs no code.
 
@@ -53,9 +53,10 @@ def load(
         The file.
     parts : dict from str to class, default=None
         Classes of your own feature parts by name, if the model has one.
-    build : callable, default=None
+    build : callable or mapping from str to callable, default=None
         The function that made the module of a :class:`~treerank.feature_parts.TorchModule`, whose
-        weights are in the file.
+        weights are in the file. If the model has several modules, a mapping holds the function of
+        each by its name, as in ``{"small": small, "large": large}``.
 
     Returns
     -------

@@ -8,15 +8,16 @@ loading it creates nothing else: no name in the file is imported, evaluated or u
 that older versions cannot read raises :data:`treerank.files.archive.FORMAT_VERSION`.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from treerank.checks import NOT_SAVED, quote
 from treerank.feature_parts.registry import FEATURE_PART_CLASSES
-from treerank.files.archive import one_error, read_archive, write_archive
+from treerank.files.archive import MissingArgumentError, one_error, read_archive, write_archive
 from treerank.lazy import load_object
 from treerank.rankers.saved_values import OBJECT, check_class, restored, saved
 
@@ -63,7 +64,7 @@ def read_model(
     path: str | Path,
     rankers: Mapping[str, str],
     parts: Mapping[str, type] | None = None,
-    build: Callable[..., Any] | None = None,
+    build: Callable[..., Any] | Mapping[str, Callable[..., Any]] | None = None,
 ) -> Any:
     """Read a ranker from a model file.
 
@@ -75,8 +76,9 @@ def read_model(
         Import paths, such as ``"module:Class"``, of the classes that the ranker may be of, by name.
     parts : mapping from str to type, default=None
         Further classes of feature parts, by name.
-    build : callable, default=None
-        Makes the modules of a :class:`~treerank.feature_parts.TorchModule`, which no file holds.
+    build : callable or mapping from str to callable, default=None
+        Makes the modules of a :class:`~treerank.feature_parts.TorchModule`, which no file holds. A
+        mapping has one function for each name of a function in the file.
     """
     content = read_archive(path)
     with one_error(f"path must hold a whole ranker that this version knows; {path} does not"):
@@ -86,12 +88,37 @@ def read_model(
         check_class(ranker_content["class"], rankers)
         classes = {**FEATURE_PART_CLASSES, **_SETTINGS, **rankers, **(parts or {})}
         if build is not None:
+            _check_build_names(build, sorted(set(_build_names(content))))
             module_class = load_object(FEATURE_PART_CLASSES["TorchModule"])
             classes["TorchModule"] = partial(module_class, build=build)
         ranker = restored(content, classes)
         if not parts:  # feature parts of the user's own may give any scores
             _check_scores(ranker)
     return ranker
+
+
+def _build_names(content: Any) -> Iterator[str]:
+    """Yield the name of the function of each ``TorchModule`` in the content of a file."""
+    if isinstance(content, dict):
+        if content.get("class") == "TorchModule" and "params" in content:
+            yield str(content["params"]["build"]).removesuffix(NOT_SAVED)
+        content = list(content.values())
+    if isinstance(content, list | tuple):
+        for item in content:
+            yield from _build_names(item)
+
+
+def _check_build_names(build: Any, names: list[str]) -> None:
+    """Refuse one function where modules of several are in the file, and a mapping without one."""
+    is_mapping = isinstance(build, Mapping)
+    if all(name in build for name in names) if is_mapping else len(names) < 2:
+        return
+    example = ", ".join(f"{name!r}: {name}" for name in names)
+    given = f"{quote(sorted(build))} alone" if is_mapping else quote(build)
+    raise MissingArgumentError(
+        f"build must have a function for each name of one in the file, as in load(path, build="
+        f"{{{example}}}); got {given}."
+    )
 
 
 def _check_scores(ranker: Any) -> None:

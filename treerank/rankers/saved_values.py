@@ -151,7 +151,10 @@ def _read_estimator(content: dict[str, Any], classes: Classes) -> Any:
     fixed_params = {}
     if isinstance(estimator_class, partial):
         estimator_class, fixed_params = estimator_class.func, estimator_class.keywords
-    params = restored(content["params"], classes) | fixed_params
+    params = restored(content["params"], classes)
+    for param, value in fixed_params.items():  # several are found by the names in the file
+        is_one = not isinstance(value, Mapping)
+        params[param] = value if is_one else value[params[param].removesuffix(NOT_SAVED)]
     estimator = estimator_class(**params)
     if content["state"] is not None:
         _check_settings(estimator_class, params)

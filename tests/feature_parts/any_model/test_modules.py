@@ -109,6 +109,26 @@ def test_another_module_than_the_saved_one_is_refused(tmp_path):
         load(tmp_path / "model", build=3)
 
 
+def test_several_modules_are_read_by_the_names_of_their_functions(tmp_path):
+    parts = [TorchModule(build, **FAST) for build in (Residual, lazy, lazy)]
+    ranker = TreeDirectRanker([parts[0], Stages(parts[1:])], random_state=0).fit(X, Y, QID)
+    ranker.save(tmp_path / "model")
+    loaded = load(tmp_path / "model", build={"Residual": Residual, "lazy": lazy})
+    np.testing.assert_array_equal(loaded.predict(X), ranker.predict(X))
+    assert [part.build for part in loaded.feature_part_.parts[1].parts] == [lazy, lazy]
+    message = r"^build must have a function for each name .*build={'Residual': Residual, 'lazy'"
+    for given, shown in ((lazy, "function lazy"), ({"lazy": lazy}, r"\['lazy'\] alone")):
+        with pytest.raises(ValueError, match=f"{message}: lazy}}\\); got .*{shown}"):
+            load(tmp_path / "model", build=given)
+    with pytest.raises(ValueError, match="build must be a function of the number of features"):
+        load(tmp_path / "model", build={"Residual": Residual, "lazy": 3})
+
+
+def test_one_module_may_be_given_by_its_name(tmp_path):
+    fitted().save(tmp_path / "model")
+    assert load(tmp_path / "model", build={"build": build}).feature_part.build is build
+
+
 class Reversed(Residual):
     """The same layers, in another order of computation."""
 

@@ -49,7 +49,9 @@ class TorchModule(NetworkPart):
     document must not depend on other documents, and it must also work in double precision.
 
     A model file holds the weights of the module, its ``state_dict``, and no code:
-    ``load(path, build=build)`` reads it, and refuses a module of other layers or other outputs.
+    ``load(path, build=build)`` reads it, and refuses a module of other layers or other outputs. If
+    a ranker has several modules, write ``load(path, build={"small": small, "large": large})`` with
+    the function of each by its name.
 
     All other parameters, and the attributes, are as in
     :class:`~treerank.feature_parts.networks.network_part.NetworkPart`; the outputs are counted.
