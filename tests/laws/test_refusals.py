@@ -205,7 +205,7 @@ REFUSED = {
     ),
     "columns of other documents": (
         lambda: check_features(ColumnRanker(0).fit(X, Y, QID), Rows(X[:, :1])),
-        "X must have 2 columns as in fit, .*; got 1, ",
+        "X must have 2 columns without names, as in fit; got 1 columns without names",
     ),
     "trees without names": (
         lambda: ForestRanker(one_leaf(2)).feature_names_in_,

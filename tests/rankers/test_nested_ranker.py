@@ -12,10 +12,11 @@ from treerank.clicks import ClickRelevance
 from treerank.documents.eval_set import EvalSet
 from treerank.documents.queries import QueryGroups
 from treerank.documents.rows import Rows
+from treerank.documents.training_queries import overlap_with_training
 from treerank.documents.training_set import training_set
 from treerank.feature_parts import NewtonBoosting
 from treerank.objectives.pairs.rules import GivenPairs
-from treerank.rankers import ColumnRanker, NestedRanker
+from treerank.rankers import ColumnRanker, ForestRanker, NestedRanker
 from treerank.rankers.nested_ranker import _have_pairs, _reaching
 
 RNG = np.random.default_rng(0)
@@ -52,6 +53,24 @@ def test_held_out_documents_reach_the_stages_with_their_categories(tmp_path):
     nested.save(tmp_path / "model")
     columns = FRAME[["shop", "price"]]
     np.testing.assert_array_equal(load(tmp_path / "model").predict(columns), nested.predict(FRAME))
+
+
+@pytest.mark.parametrize("kind", ["array", "frame"])
+def test_given_trees_serve_in_stages(kind):
+    X = FRAME[["price"]].to_numpy() if kind == "array" else FRAME
+    ranker = trees().fit(X, Y, QID)
+    later = X[200:] if kind == "array" else X[200:].replace({"shop": {"shop 0": "shop 1"}})
+    nested = NestedRanker(ForestRanker(ranker.forest()), sizes=(5,)).fit(later, Y[200:], QID[200:])
+    assert nested.columns_.categories == ranker.columns_.categories
+    assert overlap_with_training(nested, X[:200], Y[:200], QID[:200]).n_same == 10
+    np.testing.assert_array_equal(nested.rankers_[0].predict(X), ranker.predict(X))
+
+
+def test_columns_that_given_trees_do_not_read_are_refused_by_name():
+    ranker = trees().fit(FRAME, Y, QID)
+    message = r"X must have 2 columns \['price', 'shop'\] with .*; got 3 columns \['price', 'shop'"
+    with pytest.raises(ValueError, match=message):
+        NestedRanker(ForestRanker(ranker.forest())).fit(FRAME.assign(age=1.0), Y, QID)
 
 
 def test_constraints_by_name_hold_in_all_stages():

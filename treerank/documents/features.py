@@ -95,10 +95,32 @@ def _read_rows(estimator, rows, reset):
         _refuse_sparse(estimator, rows.values)
     if reset:
         set_columns(estimator, rows.columns, rows.shape[1])
-    elif rows.columns != estimator.columns_ or rows.shape[1] != n_features_of(estimator):
-        expected = f"{n_features_of(estimator)} columns as in fit, {estimator.columns_}"
-        raise ValueError(f"X must have {expected}; got {rows.shape[1]}, {rows.columns}.")
+        return rows.array()
+    # Whether arrays are taken does not matter: categories are codes in all rows.
+    columns = replace(rows.columns, takes_codes=estimator.columns_.takes_codes)
+    if columns != estimator.columns_ or rows.shape[1] != n_features_of(estimator):
+        expected = _shown_columns(estimator.columns_, n_features_of(estimator))
+        given = _shown_columns(columns, rows.shape[1])
+        raise ValueError(f"X must have {expected}, as in fit; got {given}.")
     return rows.array()
+
+
+def _shown_columns(columns, n_features):
+    """Return the number of columns, their names and their categories, for a message.
+
+    Examples
+    --------
+    >>> _shown_columns(Columns({1: ["blue", "red"]}, names=("price", "color")), 2)
+    "2 columns ['price', 'color'] with the categories {'color': ['blue', 'red']}"
+    >>> _shown_columns(Columns(), 2)
+    '2 columns without names'
+    """
+    names = columns.names
+    shown = "without names" if names is None else quote([*names])
+    if columns.categories:
+        named = {c if names is None else names[c]: v for c, v in columns.categories.items()}
+        shown += f" with the categories {quote(named)}"
+    return f"{n_features} columns {shown}"
 
 
 def _is_checked(estimator, X):

@@ -1,5 +1,6 @@
 """Forest ranker: trees of another program as a ranker."""
 
+from collections.abc import Sequence
 from dataclasses import KW_ONLY
 from typing import Annotated, Any, ClassVar, Self
 
@@ -100,6 +101,16 @@ class ForestRanker(Ranker):
     @training_queries_.setter
     def training_queries_(self, queries: TrainingQueries | None) -> None:
         pass
+
+    @property
+    def _given_columns(self) -> Sequence[Columns]:  # type: ignore[override]
+        """Columns of the trees, whose categories keep their codes in a ranker around this one."""
+        return [self.columns_]
+
+    @property
+    def _given_queries(self) -> Sequence[TrainingQueries]:  # type: ignore[override]
+        """Queries that the trees were trained on, if they know them."""
+        return [] if self.training_queries_ is None else [self.training_queries_]
 
     def components(self) -> Components:
         """Return the trees as components, of which there are no others."""
