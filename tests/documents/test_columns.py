@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 
 from treerank import TreeDirectRanker
+from treerank.baselines import RankSVM
 from treerank.documents.columns import Columns, TableValues, as_frame, warn_of_names
 from treerank.documents.features import check_features
 from treerank.rankers.nested_ranker import NestedRanker
@@ -560,3 +561,36 @@ def test_categories_of_several_workers_are_those_of_one():
     assert Columns.of_values(table_of(frame)) == Columns.of(frame)
     with pytest.raises(ValueError, match="must be numbers, not dates or times as text"):
         Columns.of_values(table_of(frame.assign(day=days.astype(str))))
+
+
+@pytest.mark.parametrize(
+    ("to_frame", "start"),
+    [
+        (pd.DataFrame, "Keep kinds = sorted(set(X['lang'].dropna()))"),
+        (pl.DataFrame, "Keep kinds = sorted(X['lang'].drop_nulls().unique())"),
+        (pa.table, "Write X = X.to_pandas(). Keep kinds = sorted(set(X['lang'].dropna()))"),
+    ],
+    ids=["pandas", "polars", "arrow"],
+)
+def test_advice_on_categories_is_of_the_program_of_the_data_frame(to_frame, start):
+    X, y = to_frame({"price": [1.0, 2.0, 3.0], "lang": ["en", "de", None]}), [0, 1, 2]
+    with pytest.raises(ValueError, match=re.escape(start)):
+        RankSVM().fit(X, y)
+    with pytest.warns(UserWarning, match=re.escape(start)):
+        TreeDirectRanker("linear").fit(X, y)
+
+
+def test_advice_for_polars_can_be_run():
+    X = pl.DataFrame({"price": [1.0, 2.0, 3.0], "lang": ["en", "de", None]})
+    with pytest.raises(ValueError, match="Keep kinds") as caught:
+        RankSVM().fit(X, [0, 1, 2])
+    kinds, frame = re.search(r"Keep kinds = (.*), write (.*): so", str(caught.value)).groups()
+    later = pl.DataFrame({"price": [4.0], "lang": ["en"]})
+    read = eval(f"lambda X, kinds: {frame}", {"pl": pl})
+    kinds = eval(kinds, {"X": X})
+    assert read(X, kinds).to_dict(as_series=False) == {
+        "price": [1.0, 2.0, 3.0],
+        "lang_de": [0.0, 1.0, 0.0],
+        "lang_en": [1.0, 0.0, 0.0],
+    }
+    assert read(later, kinds).columns == ["price", "lang_de", "lang_en"]

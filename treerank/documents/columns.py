@@ -83,6 +83,8 @@ class Columns:
         Whether arrays are taken, whose categories are codes.
     names : tuple of str, default=None
         Names of all columns, by which the columns of data frames are found.
+    library : str, default="pandas"
+        Library of the data frame, for advice in messages.
 
     Examples
     --------
@@ -98,6 +100,7 @@ class Columns:
     categories: dict[int, list[Any]] = field(default_factory=dict)
     takes_codes: bool = False
     names: tuple[str, ...] | None = None
+    library: str = field(default="pandas", compare=False, repr=False)
 
     @classmethod
     def of(cls, X: Any, earlier: Iterable["Columns"] = ()) -> Self:
@@ -135,7 +138,8 @@ class Columns:
 
         ``earlier`` are columns of models whose categories keep their codes, see :meth:`of`.
         """
-        columns = cls(names=tuple(table.names) if _is_list_of(str, table.names) else None)
+        names = tuple(table.names) if _is_list_of(str, table.names) else None
+        columns = cls(names=names, library=table.library)
         models = list(earlier)
         return replace(
             columns,
@@ -234,11 +238,12 @@ class TableValues:
 
     def __init__(self) -> None:
         self.names: list[Any] = []
+        self.library = "pandas"
         self.by_position: dict[int, _Values] = {}
 
     def add(self, frame: nw.DataFrame[Any], categories: Collection[str] | None = None) -> None:
         """Add rows; ``categories`` are names of categorical columns, by default found by type."""
-        self.names = frame.columns
+        self.names, self.library = frame.columns, frame.implementation.value
         categories = text_columns(frame) if categories is None else categories
         for position, name in enumerate(self.names):
             if name in categories:
@@ -384,23 +389,38 @@ def _category_advice(column: Any, levels: Sequence[Any]) -> str:
     return f"Write X[{quote(column.name)}] = X[{quote(column.name)}].astype({quote(kind)})."
 
 
-def indicator_advice(name: str) -> str:
+def indicator_advice(name: str, library: str = "pandas") -> str:
     """Return how to write a column of zeros and ones for each category of the column ``name``.
 
-    The list of categories is kept, since the rows of a later query lack some of them. In the shell,
-    which runs no code, it is how to leave the column out.
+    The list of categories is kept, since the rows of a later query lack some of them. ``library``
+    is that of the data frame; a table of Arrow becomes a frame of pandas. In the shell, which runs
+    no code, it is how to leave the column out.
 
     Examples
     --------
     >>> print(indicator_advice("color"))
     Keep kinds = sorted(set(X['color'].dropna())), write X['color'] = pd.Categorical(X['color'], \
 kinds), then pd.get_dummies(X, columns=['color'], dtype=float): so later rows get the same columns.
+    >>> print(indicator_advice("color", "polars"))
+    Keep kinds = sorted(X['color'].drop_nulls().unique()), write \
+X.with_columns((pl.col('color') == kind).fill_null(False).cast(pl.Float64).alias(f'color_{kind}') \
+for kind in kinds).drop('color'): so later rows get the same columns.
     """
     if not has_spelling("X"):
         return f"To leave the column out, write {spelled('drop', name)}."
+    column = quote(name)
+    if library == "polars":
+        indicator = f"(pl.col({column}) == kind).fill_null(False).cast(pl.Float64)"
+        alias = quote(f"{name}_{{kind}}")
+        return (
+            f"Keep kinds = sorted(X[{column}].drop_nulls().unique()), write X.with_columns("
+            f"{indicator}.alias(f{alias}) for kind in kinds).drop({column}): so later rows get the "
+            "same columns."
+        )
+    to_pandas = "Write X = X.to_pandas(). " if library == "pyarrow" else ""
     return (
-        f"Keep kinds = sorted(set(X[{quote(name)}].dropna())), write X[{quote(name)}] = "
-        f"pd.Categorical(X[{quote(name)}], kinds), then pd.get_dummies(X, columns=[{quote(name)}], "
+        f"{to_pandas}Keep kinds = sorted(set(X[{column}].dropna())), write X[{column}] = "
+        f"pd.Categorical(X[{column}], kinds), then pd.get_dummies(X, columns=[{column}], "
         "dtype=float): so later rows get the same columns."
     )
 

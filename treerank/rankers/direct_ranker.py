@@ -228,7 +228,7 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
             warn_user(
                 f"Columns {quote(names)} of X are categories, which {quote(part)} leaves out. Take "
                 "trees, or an ensemble with trees, such as ['lightgbm', 'linear']; or write "
-                f"columns of zeros and ones. {indicator_advice(names[0])}"
+                f"columns of zeros and ones. {indicator_advice(names[0], self.columns_.library)}"
             )
         self._warn_of_unused_settings(part, data)
         if not traits_of(part).fits_convex:

@@ -293,7 +293,7 @@ class Ranker(Scored):
         raise ValueError(
             f"X must have no categories for {type(self).__name__}, which would treat their codes "
             f"as numbers; got column {quote(name)}. Use TreeDirectRanker(), or encode the column "
-            f"one-hot. {indicator_advice(name)}"
+            f"one-hot. {indicator_advice(name, self.columns_.library)}"
         )
 
     def _refuse_useless_checkpoint(self) -> None:
