@@ -110,7 +110,7 @@ def test_prank_refuses_too_many_levels():
 NOTHING = dict.fromkeys(WHOLE_QUERIES, "In no query does ndcg@10 depend on the order")
 NOTHING |= dict.fromkeys(("PRank", "LargeMarginPRank", "QuadraticPRank"), "All labels are equal")
 NOTHING |= dict.fromkeys(("FRank", "RankBoost"), "No stump lowers the loss")
-NOTHING |= {"RankSVM": "No query has two different labels"}
+NOTHING |= dict.fromkeys(("RankSVM", "SortNet"), "No query has two different labels")
 
 
 @pytest.mark.usefixtures("one_thread")
@@ -119,3 +119,29 @@ def test_nothing_to_learn_gives_a_constant_model_and_a_warning(name, reason):
     with pytest.warns(UserWarning, match=reason):
         ranker = small(name).fit(X, np.ones(len(Y)), QID)
     assert (ranker.predict(X) == 0).all()
+
+
+@pytest.mark.usefixtures("one_thread")
+@pytest.mark.parametrize("name", NOTHING)
+def test_features_that_do_not_vary_give_equal_scores_and_a_warning(name):
+    equal, message = np.ones_like(X), "get the same score: no feature varies|No stump lowers the"
+    with pytest.warns(UserWarning, match=message):
+        ranker = small(name).fit(equal, Y, QID)
+    assert np.ptp(ranker.predict(equal)) == 0
+
+
+@pytest.mark.usefixtures("one_thread")
+def test_prank_keeps_the_first_epoch_if_none_is_better():
+    def worst(y, scores, qid):
+        return -np.inf
+
+    train, held_out = QID < 6, QID >= 6
+    ranker = small("PRank", metric=worst, random_state=0)
+    ranker.fit(X[train], Y[train], QID[train], eval_set=(X[held_out], Y[held_out], QID[held_out]))
+    first = small("PRank", n_epochs=1, random_state=0).fit(X[train], Y[train], QID[train])
+    np.testing.assert_array_equal(ranker.coef_, first.coef_)
+
+
+def test_pairs_of_a_ranker_that_chooses_its_own_are_refused():
+    with pytest.raises(ValueError, match="given_pairs must be None for SortNet, since it chooses"):
+        small("SortNet").fit(X, Y, QID, given_pairs=[[0, 1]])

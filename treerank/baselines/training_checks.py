@@ -34,10 +34,8 @@ def refuse_weights(ranker: Ranker, data: TrainingSet, reasons: dict[str, str]) -
     }
     for name, reason in reasons.items():
         if arguments[name] is not None and (name == "given_pairs" or np.ptp(arguments[name]) > 0):
-            raise ValueError(
-                f"{name} must be None or the same throughout for {type(ranker).__name__}, since "
-                f"{reason}."
-            )
+            rule = "None" if name == "given_pairs" else "None or the same throughout"
+            raise ValueError(f"{name} must be {rule} for {type(ranker).__name__}, since {reason}.")
 
 
 def start_progress(rounds: int | str | None, held_out: EvalSet | None, total: int) -> Progress:
@@ -51,3 +49,8 @@ def start_progress(rounds: int | str | None, held_out: EvalSet | None, total: in
 def warn_of_constant_model(reason: str) -> None:
     """Warn that the model is constant, and why."""
     warn_user(f"{reason}: the model is constant.")
+
+
+def warn_of_equal_documents(n_documents: int) -> None:
+    """Warn that documents of equal features get the same score."""
+    warn_user(f"All {n_documents} documents get the same score: no feature varies.")

@@ -236,7 +236,9 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
         validation: Any = held_out and (held_out.X, held_out.metric)
         self.feature_part_ = fit_part(part, data.documents, objective, validation)
         self.head_ = AntisymmetricHead(self._head_weight(data, objective), self.tau)
-        if not data.documents.is_shard and self.head_.weight.any():
+        # Without anything to learn, it has been warned of the weight 0.
+        has_weight = bool(self.head_.weight.any())
+        if not data.documents.is_shard and (has_weight or objective.has_anything_to_learn()):
             self._warn_of_equal_scores(data.documents)
         traits = traits_of(part)
         self.evals_result_, self.best_iteration_ = traits.evals_result_, traits.best_iteration_

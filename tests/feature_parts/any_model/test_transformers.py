@@ -187,3 +187,9 @@ def test_a_transformer_that_names_columns_is_answered():
     named = ColumnTransformer([("a", StandardScaler(), ["price"])])
     with pytest.raises(ValueError, match="must not name columns: a feature part gets a matrix"):
         TreeDirectRanker(named).fit(pd.DataFrame(X, columns=["price", "a", "b", "c"]), Y, QID)
+
+
+def test_columns_that_do_not_vary_give_equal_scores_and_a_warning():
+    with pytest.warns(UserWarning, match="All 200 documents get the same score: no feature varies"):
+        ranker = TreeDirectRanker(SplineTransformer()).fit(np.ones_like(X), Y, QID)
+    assert np.ptp(ranker.predict(X)) == 0

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from treerank.baselines.linear.products import linear_scores
 from treerank.baselines.linear.standard_features import FeatureScale
+from treerank.baselines.training_checks import warn_of_equal_documents
 from treerank.documents.eval_set import EvalSet
 from treerank.documents.reading import Accepts
 from treerank.documents.rows import Rows
@@ -59,6 +60,8 @@ class LinearRanker(Ranker):
         with threads_for(len(data.y)):
             scale = FeatureScale.of(data.X, data.rows, data.sample_weight)
             weight = self._weigh(data, scale, held_out, seed)
+        if not scale.inverse.any():
+            warn_of_equal_documents(len(data.y))
         self.coef_, self.mean_ = weight * scale.inverse, scale.mean
 
     def _weigh(

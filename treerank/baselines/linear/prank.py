@@ -12,7 +12,11 @@ from treerank.baselines.linear.linear_ranker import LinearRanker
 from treerank.baselines.linear.perceptrons import n_products, quadratic_scores, train_epoch
 from treerank.baselines.linear.products import linear_scores
 from treerank.baselines.linear.standard_features import FeatureScale
-from treerank.baselines.training_checks import refuse_weights, warn_of_constant_model
+from treerank.baselines.training_checks import (
+    refuse_weights,
+    warn_of_constant_model,
+    warn_of_equal_documents,
+)
 from treerank.checks import check_count
 from treerank.feature_parts.estimator import estimator
 from treerank.files.states import array, history
@@ -140,7 +144,7 @@ class PRank(LinearRanker):
             measured = errors if held_out is None else self._score(held_out, mean[0])
             progress.measure(measured.astype(np.float64))
             is_last = progress.record(epoch + 1)
-            if progress.best_iteration == epoch + 1:
+            if epoch == 0 or progress.best_iteration == epoch + 1:  # no epoch beats -inf
                 best = mean
             if is_last:
                 break
@@ -192,6 +196,8 @@ class QuadraticPRank(PRank):
         with threads_for(len(data.y)):
             scale = FeatureScale.of(data.X, data.rows)
             self.coef_ = self._weigh(data, scale, held_out, seed)
+        if not scale.inverse.any():
+            warn_of_equal_documents(len(data.y))
         self.mean_, self.inverse_ = scale.mean, scale.inverse
 
     def _scores(self, X):

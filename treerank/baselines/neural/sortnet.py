@@ -8,7 +8,11 @@ import numpy as np
 
 from treerank.baselines.neural.comparator import COMPARATOR_RULES, Comparator
 from treerank.baselines.neural.sorting import ComparedDocuments, Preference, sort_by_comparison
-from treerank.baselines.training_checks import refuse_weights
+from treerank.baselines.training_checks import (
+    refuse_weights,
+    warn_of_constant_model,
+    warn_of_equal_documents,
+)
 from treerank.checks import check_count
 from treerank.documents.eval_set import EvalSet
 from treerank.documents.labels import check_labels
@@ -175,6 +179,8 @@ class SortNet(Ranker):
         standardization = Standardization.of(Rows(data.X, order=data.rows))
         self.inputs_ = {"mean": standardization.mean, "scale": standardization.scale}
         X = self._standard(data.X[data.rows])
+        if not np.ptp(X, axis=0).any():
+            warn_of_equal_documents(len(X))
         self.references_ = X[np.linspace(0, len(X) - 1, min(len(X), _N_REFERENCES)).astype(int)]
         train = ComparedDocuments.of_training(X, data, self.metric)
         judge = train
@@ -207,7 +213,10 @@ class SortNet(Ranker):
             if turn == self.max_iter or wrong.shape[1] + wrong_to_judge.shape[1] == before:
                 break
             comparator = self._train(comparator, train, wrong, judge, wrong_to_judge, seed + turn)
-        return best if self.n_pairs_ or train.has_pairs else best.without_preference()
+        if self.n_pairs_ or train.has_pairs:
+            return best
+        warn_of_constant_model("No query has two different labels")
+        return best.without_preference()
 
     def _train(self, comparator, train, wrong, judge, wrong_to_judge, seed):
         """Return the comparator trained on the pairs ``wrong`` of ``train``; set ``n_pairs_``.
