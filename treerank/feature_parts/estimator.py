@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, ParamSpec, TypeVar, dataclass_transform, overload
 
 from treerank.feature_parts.engine_words import refuse_callbacks, refuse_word
-from treerank.parameters import bound, plain_signature
+from treerank.parameters import PlainSignature, bound, plain_signature
 
 C = TypeVar("C")
 P = ParamSpec("P")
@@ -47,6 +47,7 @@ def estimator(cls: Any = None, *, kw_only: bool = False) -> Any:
         return functools.partial(estimator, kw_only=kw_only)
     made = dataclass(eq=False, repr=False, kw_only=kw_only)(cls)
     made.__init__ = answered(made.__init__)
+    made.__signature__ = PlainSignature()
     if hasattr(made, "predict"):
         made.fit = made.fit
     return made
@@ -61,11 +62,12 @@ def answered(method: Callable[P, T]) -> Callable[P, T]:
 
     @functools.wraps(method)
     def answering(*args: P.args, **kwargs: P.kwargs) -> T:
+        if not args:  # a method of the class, called without an object
+            return method(*args, **kwargs)
         cls, name = type(args[0]), method.__name__
         for word in kwargs.keys() - signature.parameters.keys():
             if "__" not in word:
-                part = kwargs.get("feature_part", args[1] if args[1:] else None)
-                refuse_word(cls, name, word, part)
+                refuse_word(cls, name, word, _first_parameter(name, args, kwargs))
         refuse_callbacks(kwargs.get("callbacks", ()))
         try:
             signature.bind(*args, **kwargs)
@@ -76,3 +78,14 @@ def answered(method: Callable[P, T]) -> Callable[P, T]:
 
     vars(answering)["__signature__"] = plain_signature(method)
     return answering
+
+
+def _first_parameter(method: str, args: Any, kwargs: Any) -> Any:
+    """Return the first parameter of an estimator, such as its feature part; None if there is none.
+
+    It is an argument of the call of ``__init__`` or ``set_params``, or what the estimator has.
+    """
+    name = next(iter(inspect.signature(type(args[0])).parameters), "")
+    if method == "__init__" and len(args) > 1:
+        return args[1]
+    return kwargs.get(name, getattr(args[0], name, None))

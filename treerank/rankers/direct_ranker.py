@@ -39,6 +39,7 @@ from treerank.feature_parts.base import (
     takes_validation,
     traits_of,
 )
+from treerank.feature_parts.part_list import PartList
 from treerank.feature_parts.registry import is_auto, make_feature_part, reads_sparse
 from treerank.files.states import count, history, optional
 from treerank.objectives.base import Objective
@@ -305,18 +306,25 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
     def _continues(self) -> bool:
         return self.warm_start and "feature_part_" in vars(self)
 
+    def _refuse_lost_fits(self, part: Any) -> None:
+        """Refuse a part, or one in a list, that is to go on from a fit, where a copy is fitted."""
+        if isinstance(part, PartList):
+            for one in part.parts:
+                self._refuse_lost_fits(make_feature_part(one))
+        elif params_of(part).get("warm_start"):
+            raise ValueError(
+                f"warm_start must be False for feature_part={quote(part)} of a ranker with "
+                "warm_start=False, which fits a new part; got True. To go on from the last fit of "
+                f"boosted trees alone, write {type(self).__name__}(..., warm_start=True)."
+            )
+
     def _check_settings(self) -> None:
         """Refuse wrong settings of the ranker and of its feature part."""
         super()._check_settings()
         check_parameters(self.feature_part)  # before it is copied: not every wrong value can be
         part = make_feature_part(self.feature_part)
         if not self.warm_start:
-            if params_of(part).get("warm_start"):
-                raise ValueError(
-                    f"warm_start must be False for feature_part={quote(part)} of a ranker with "
-                    "warm_start=False, which fits a new part; got True. To go on from the last "
-                    f"fit, write {type(self).__name__}(..., warm_start=True)."
-                )
+            self._refuse_lost_fits(part)
             return
         if "warm_start" not in params_of(part):
             raise ValueError(
