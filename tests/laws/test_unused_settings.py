@@ -9,6 +9,7 @@ import warnings
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from small_rankers import DATA, NAMES, SMALL_TREES, made
 
 from treerank import LightGBMTrees, TreeDirectRanker
@@ -19,6 +20,7 @@ from treerank.feature_parts.registry import FEATURE_PARTS, make_feature_part
 from treerank.objectives import Pairs
 from treerank.objectives.factory import LOSSES
 from treerank.objectives.pairs.losses import PAIR_LOSSES
+from treerank.rankers import NestedRanker
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_thread")]
 
@@ -74,13 +76,23 @@ def test_callbacks_are_called_or_a_warning_says_that_they_are_not(name):
     assert bool(said) or name not in ("linear", "RankSVM", "ForestRanker", "ColumnRanker")
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_metrics_are_recorded_or_a_warning_says_that_they_are_not(name):
+#: All rankers, and stages that record no metrics.
+RECORDING = {name: seeded(name) for name in NAMES} | {
+    f"nested {name}": NestedRanker(seeded(name), sizes=(3,)) for name in ("RankSVM", "linear")
+}
+
+
+@pytest.mark.parametrize("eval_metric", ["map", None])
+@pytest.mark.parametrize("name", RECORDING)
+def test_metrics_are_recorded_or_a_warning_says_that_they_are_not(name, eval_metric):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        ranker = seeded(name).fit(DATA.X, DATA.y, DATA.qid, eval_set=DATA, eval_metric="map")
+        ranker = clone(RECORDING[name]).fit(
+            DATA.X, DATA.y, DATA.qid, eval_set=DATA, eval_metric=eval_metric
+        )
     said = [warning for warning in caught if "eval_metric is not recorded" in str(warning.message)]
-    assert bool(getattr(ranker, "evals_result_", None)) != bool(said)
+    is_recorded = bool(getattr(ranker, "evals_result_", None))
+    assert len(said) == (eval_metric is not None and not is_recorded)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -271,11 +271,12 @@ class Ranker(Scored):
                 f"callbacks are not used: {quote(self)} was fitted without iterations after which "
                 "they could be called. Leave them out."
             )
-        if eval_metric is not None and not getattr(self, "evals_result_", None):
+        is_stage = isinstance(qid, QueryGroups)  # its NestedRanker records the metrics
+        if eval_metric is not None and not is_stage and not getattr(self, "evals_result_", None):
             warn_user(
-                f"eval_metric is not recorded: {quote(self)} was fitted without iterations after "
-                "which it could be measured. score(X, y, qid) and get_metric(name)(y, "
-                "ranker.predict(X), qid) measure the fitted ranker."
+                f"eval_metric is not recorded: {quote(self)} records no metrics during its fit. "
+                "score(X, y, qid) and get_metric(name)(y, ranker.predict(X), qid) measure the "
+                "fitted ranker."
             )
         return self
 
