@@ -160,6 +160,8 @@ def test_means_of_clusters_that_differ_by_rounding_are_equal():
     assert mean_interval(varied, clusters=clusters).low == pytest.approx(0.1)
     with pytest.raises(ValueError, match=r"differ between clusters; got equal means of all 3"):
         bootstrap_interval(varied, clusters=clusters)
+    interval = mean_interval(np.full(2003, 0.1), clusters=np.repeat([0, 1, 2], [1, 2, 2000]))
+    assert interval.low == interval.high == pytest.approx(0.1)
 
 
 @pytest.mark.parametrize(

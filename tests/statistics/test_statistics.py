@@ -128,6 +128,8 @@ def test_what_cannot_be_tested_is_refused_with_a_reason(name, a, b, message):
 def test_a_constant_difference_over_splits_has_no_t():
     with pytest.raises(ValueError, match=r"constant difference of 0\.1 in all 3\."):
         run("corrected_t", [1.1, 2.1, 0.3], [1.0, 2.0, 0.2])
+    with pytest.raises(ValueError, match=r"constant difference of 0\.001 in all 3\."):
+        run("corrected_t", [0.901, 1.801, 7.301], [0.9, 1.8, 7.3])
 
 
 @every_test
@@ -150,6 +152,15 @@ def test_values_that_differ_by_rounding_alone_have_no_bootstrap_interval():
     interval = mean_interval(values)
     assert interval.low == interval.high == pytest.approx(0.5)
     assert np.isfinite(bootstrap_interval([0.5] * 30 + [0.5 + 1e-6]).ends).all()
+
+
+@pytest.mark.parametrize(("offset", "scale"), [(1.7e12, 100.0), (1e9, 0.01)])
+def test_values_that_vary_about_a_large_number_have_an_interval(offset, scale):
+    values = np.random.default_rng(0).normal(size=40)
+    ends = bootstrap_interval(offset + scale * values).ends
+    assert mean_interval(offset + scale * values).ends == ends
+    expected = offset + scale * np.array(bootstrap_interval(values).ends)
+    np.testing.assert_allclose(ends, expected, rtol=0, atol=0.01 * scale)
 
 
 @given(st.integers(0, 300), st.sampled_from([5, 8, 14, 15, 40]), st.sampled_from([0.9, 0.95]))

@@ -16,7 +16,7 @@ from treerank.metrics.base import Metric
 from treerank.metrics.registry import FunctionMetric
 from treerank.rankers.ranker import Ranker
 from treerank.statistics.clusters import ClusterSums
-from treerank.statistics.paired import are_equal, format_p
+from treerank.statistics.paired import format_p
 from treerank.statistics.randomization import (
     bootstrap_interval,
     randomization_interval,
@@ -195,7 +195,7 @@ class Subject:
         measured = values[is_measured]
         clusters = None if self.clusters is None else self.clusters[is_measured]
         units = ClusterSums.of(measured, clusters)
-        if len(units.means) < 2 or are_equal(units.means):
+        if len(units.means) < 2 or units.have_equal_means:
             return None
         return bootstrap_interval(measured, clusters=clusters, **self._draws)
 

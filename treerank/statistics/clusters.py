@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike
 from treerank.checks import quote
 from treerank.documents.queries import ByRow, QueryGroups, check_qid
 from treerank.spelling import has_spelling
+from treerank.statistics.paired import are_equal
 
 #: The cluster of each document, or the name of a column of them; None without clusters.
 ClustersOfRows = ArrayLike | str | None
@@ -61,6 +62,11 @@ class ClusterSums:
     def means(self) -> np.ndarray:
         """Mean of the values of each cluster."""
         return self.sums / self.sizes
+
+    @property
+    def have_equal_means(self) -> bool:
+        """Whether the means of all clusters are equal, but for the rounding of their sums."""
+        return are_equal(self.means, size=np.abs(self.sums).max())
 
 
 def check_clusters(clusters: ByRow, values: np.ndarray) -> np.ndarray | None:

@@ -18,9 +18,9 @@ from treerank.parameters import check_arguments
 
 #: Largest value: the sum of its squares is no overflow.
 _MOST = 1e150
-#: Values that differ by a smaller share of the largest are equal but for rounding, such as that of
-#: the means of clusters of different sizes.
-_ROUNDING = 1e-10
+#: Values that differ by a smaller share of the numbers that they were computed from are equal but
+#: for rounding: 45 units in the last place.
+_ROUNDING = 1e-14
 #: P-value up to which a difference is called significant.
 SIGNIFICANT = 0.05
 
@@ -92,15 +92,18 @@ def measured(name: str, values: ArrayLike) -> np.ndarray:
     return column[~np.isnan(column)]
 
 
-def are_equal(values: np.ndarray) -> bool:
+def are_equal(values: np.ndarray, *, size: float = 0.0) -> bool:
     """Return whether all values are equal, but for rounding; no value may be NaN.
+
+    ``size`` is that of the largest number that they were computed from, as of sums or minuends,
+    whose rounding they have.
 
     Examples
     --------
     >>> are_equal(np.array([0.1, (0.1 + 0.1 + 0.1) / 3])), are_equal(np.array([0.1, 0.1001]))
     (True, False)
     """
-    return bool(np.ptp(values) <= _ROUNDING * np.abs(values).max())
+    return bool(np.ptp(values) <= _ROUNDING * np.abs(values).max(initial=size))
 
 
 def paired_differences(a: ArrayLike, b: ArrayLike) -> np.ndarray:

@@ -222,7 +222,7 @@ def bootstrap_interval(
     if n < 2 or are_equal(measured):
         raise ValueError(f"values must be at least two that are not all equal; got {n}.")
     units = ClusterSums.of(measured, of_measured)
-    if clusters is not None and are_equal(units.means):
+    if clusters is not None and units.have_equal_means:
         raise ValueError(
             "values must differ between clusters; got equal means of all "
             f"{len(units.sums)} clusters."
@@ -256,11 +256,8 @@ def mean_interval(
     That is where all values, or the means of all ``clusters``, are equal. ``values`` have no NaN;
     without any, the mean is 0. ``options`` go to :func:`bootstrap_interval`.
     """
-    units = None
-    if len(values) >= 2 and clusters is not None:
-        units = ClusterSums.of(values, check_clusters(clusters, values))
-    varying = values if units is None else units.means
-    if len(values) < 2 or are_equal(varying):
+    codes = check_clusters(clusters, values) if len(values) >= 2 else None
+    if len(values) < 2 or ClusterSums.of(values, codes).have_equal_means:
         mean = float(values.mean()) if len(values) else 0.0
         return Interval(mean, mean, mean, level)
     return bootstrap_interval(values, clusters=clusters, level=level, **options)

@@ -144,7 +144,7 @@ def corrected_resampled_t_test(
     mean = differences.mean()
     if not differences.any():
         return PairedResult("corrected resampled t-test", len(differences), 0.0, 0.0, 1.0)
-    if are_equal(differences):
+    if are_equal(differences, size=np.abs(measured("a", a)).max()):
         raise ValueError(
             "a and b must differ by more in some pairs than in others; got a constant difference "
             f"of {differences[0]:.4g} in all {len(differences)}."
