@@ -21,7 +21,7 @@ from treerank.display.tables import Table, counted
 from treerank.documents.queries import ByRow, QueryGroups, is_missing
 from treerank.parameters import Count, Several, check_arguments
 from treerank.statistics.clusters import ClusterSums, clusters_by_query
-from treerank.statistics.paired import SIGNIFICANT, adjust_holm, check_values, format_p
+from treerank.statistics.paired import ROUNDING, SIGNIFICANT, adjust_holm, check_values, format_p
 from treerank.statistics.resampled import Interval
 
 #: Level of the intervals.
@@ -274,6 +274,7 @@ def _parts(column: np.ndarray, n_bins: int, at_least: int) -> Iterator[tuple[str
         frequent = np.flatnonzero(counts >= at_least)
         yield from ((str(names[code]), codes == code) for code in frequent)
         return
+    column = _without_rounding(column)
     present = column[~np.isnan(column)]
     if len(present) < len(column):
         yield "missing", np.isnan(column)
@@ -299,6 +300,24 @@ def _parts(column: np.ndarray, n_bins: int, at_least: int) -> Iterator[tuple[str
     yield from ((f"{text_of[low]} to {text_of[high]}", part) for low, high, part in ranges)
 
 
+def _without_rounding(numbers: np.ndarray) -> np.ndarray:
+    """Return numbers, the smallest of those that differ by the rounding of a mean alone.
+
+    Whole numbers have none.
+
+    Examples
+    --------
+    >>> _without_rounding(np.array([0.1 + 0.2, 0.3, np.nan])).tolist()
+    [0.3, 0.3, nan]
+    """
+    distinct, codes = np.unique(numbers, return_inverse=True)
+    sizes, are_whole = np.abs(distinct), distinct == np.rint(distinct)
+    steps_of_rounding = ROUNDING * np.maximum(sizes[1:], sizes[:-1])
+    is_equal = (np.diff(distinct) < steps_of_rounding) & ~(are_whole[1:] & are_whole[:-1])
+    starts = np.append(True, ~is_equal)[: len(distinct)]
+    return distinct[starts][np.cumsum(starts) - 1][codes]
+
+
 def _number_texts(numbers: np.ndarray, n_digits: int) -> list[str]:
     """Return different texts of different numbers: whole numbers in full, such as years and ids.
 
@@ -310,13 +329,16 @@ def _number_texts(numbers: np.ndarray, n_digits: int) -> list[str]:
     ['0.1235', '1000001', '1000002']
     >>> _number_texts(np.array([20440.25, 20440.5]), 4)
     ['20440.2', '20440.5']
+    >>> _number_texts(np.array([0.3, 0.1 + 0.2, 0.7]), 4)
+    ['0.3', '0.30000000000000004', '0.7']
     """
     texts = list[str]()
-    for digits in range(n_digits, 18):  # 17 tell all floats apart
+    for digits in range(n_digits, 18):
         texts = [
             f"{number:.0f}"
             if number.is_integer() and abs(number) < 2**53
-            else f"{number:.{digits}g}"
+            # The shortest text that no other float has, where 16 digits do not suffice.
+            else (f"{number:.{digits}g}" if digits < 17 else repr(number))
             for number in numbers.tolist()
         ]
         if len({*texts}) == len(texts):

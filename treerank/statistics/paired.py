@@ -20,7 +20,7 @@ from treerank.parameters import check_arguments
 _MOST = 1e150
 #: Values that differ by a smaller share of the numbers that they were computed from are equal but
 #: for rounding: 45 units in the last place.
-_ROUNDING = 1e-14
+ROUNDING = 1e-14
 #: P-value up to which a difference is called significant.
 SIGNIFICANT = 0.05
 
@@ -103,7 +103,7 @@ def are_equal(values: np.ndarray, *, size: float = 0.0) -> bool:
     >>> are_equal(np.array([0.1, (0.1 + 0.1 + 0.1) / 3])), are_equal(np.array([0.1, 0.1001]))
     (True, False)
     """
-    return bool(np.ptp(values) <= _ROUNDING * np.abs(values).max(initial=size))
+    return bool(np.ptp(values) <= ROUNDING * np.abs(values).max(initial=size))
 
 
 def paired_differences(a: ArrayLike, b: ArrayLike) -> np.ndarray:
