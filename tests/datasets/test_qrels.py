@@ -5,7 +5,8 @@ import pyarrow as pa
 import pytest
 
 from treerank import read_runs
-from treerank.datasets import Qrels
+from treerank.datasets import Qrels, qrels
+from treerank.datasets.qrels import NO_JUDGMENTS, judgments_of_queries
 
 NAN = np.nan
 #: Two judges; one has skipped a document, and nobody has judged the last one.
@@ -77,3 +78,20 @@ def test_columns_have_one_order_of_rows():
             use()
     with pytest.raises(ValueError, match="doc_ids must have the rows of qid in their order"):
         judgments.labels_of(frame["query"], frame["document"][::-1])
+
+
+def test_texts_are_made_of_each_query_once(monkeypatch):
+    texts_of, n_texts = qrels.texts_of, []
+
+    def counted(name, values, n_rows=None):
+        n_texts.append(len(values))
+        return texts_of(name, values, n_rows)
+
+    monkeypatch.setattr(qrels, "texts_of", counted)
+    assert judgments_of_queries(NO_JUDGMENTS, np.repeat([1.0, 2.0], 1000)) == NO_JUDGMENTS
+    assert n_texts == []
+    judgments = Qrels(np.repeat(["1", "3"], 2), np.array([*"abcd"]), np.zeros(4))
+    kept = judgments_of_queries(judgments, np.repeat([1.0, 2.0], 1000))
+    assert kept.doc_ids.tolist() == ["a", "b"]
+    assert sorted(n_texts) == [2, 2]
+    assert judgments_of_queries(judgments, np.array([])).doc_ids.tolist() == []

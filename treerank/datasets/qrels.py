@@ -10,6 +10,7 @@ from treerank.checks import check_choice, check_column, quote, refuse_other_orde
 from treerank.display.results import html_of, shown_by_columns, text_of
 from treerank.display.tables import Table, counted
 from treerank.documents.ids import check_ids, text_ids
+from treerank.documents.queries import QueryGroups
 from treerank.parameters import check_arguments
 
 
@@ -161,9 +162,13 @@ def judgments_of_queries(judgments: Qrels, qid: ArrayLike) -> Qrels:
     >>> judgments_of_queries(judgments, ["2"]).doc_ids
     array(['b'], dtype='<U1')
     """
-    queries = {*texts_of("qid", qid)}
-    rows = [query in queries for query in texts_of("qid", judgments.qid)]
-    return Qrels(*(np.asarray(column)[np.array(rows, dtype=bool)] for column in judgments))
+    if len(judgments.y) == 0:
+        return judgments
+    # Texts are made of each query once, not of each row.
+    groups = QueryGroups.from_qid(judgments.qid)
+    queries = {*texts_of("qid", QueryGroups.from_qid(qid).ids)}
+    is_kept = np.array([query in queries for query in texts_of("qid", groups.ids)], dtype=bool)
+    return Qrels(*(np.asarray(column)[is_kept[groups.codes]] for column in judgments))
 
 
 def texts_of(name: str, values: ArrayLike, n_rows: int | None = None) -> list[str]:
