@@ -3,6 +3,7 @@ from typing import ClassVar
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.ensemble import VotingRegressor
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -125,6 +126,7 @@ def test_a_ranker_of_another_class_gets_the_queries_by_name():
     ("ranker", "advice"),
     [
         (Ridge(), r" Write TreeDirectRanker\(NewtonBoosting\(Ridge\(\)\)\) for a regressor\."),
+        (VotingRegressor([("ridge", Ridge())]), r" Write .* for a regressor\."),
         (
             make_pipeline(StandardScaler(), trees()),
             r" .* make_pipeline\(StandardScaler\(\), Nested.*",
@@ -149,6 +151,36 @@ def test_weights_that_a_ranker_of_another_class_does_not_take_are_refused():
             NestedRanker(Plain(), sizes=(5,)).fit(FRAME, Y, QID, **{name: weight})
     nested = NestedRanker(Keyword(), sizes=(5,)).fit(FRAME, Y, QID, sample_weight=weight)
     assert sorted(nested.rankers_[0].sample_weight) == [*weight]
+
+
+class Delegating(Plain):
+    """A ranker of another package that passes all arguments on."""
+
+    def fit(self, *args, **kwargs):
+        self.names = [*kwargs]
+        return super().fit(*args, qid=kwargs["qid"])
+
+
+def test_a_ranker_that_takes_the_queries_as_one_of_any_arguments_is_fitted():
+    data = FRAME, Y, QID
+    nested = NestedRanker(Delegating(), sizes=(5,)).fit(*data, sample_weight=1.0 + QID)
+    assert sorted(nested.rankers_[0].names) == ["qid", "sample_weight"]
+    np.testing.assert_array_equal(
+        nested.predict(FRAME), NestedRanker(Plain(), sizes=(5,)).fit(*data).predict(FRAME)
+    )
+
+
+def test_rankers_of_engines_are_answered_by_their_trees():
+    xgboost, lightgbm = pytest.importorskip("xgboost"), pytest.importorskip("lightgbm")
+    data = FRAME[["price"]], Y, QID
+    with pytest.raises(TypeError, match=r'got LGBM.*\. Write TreeDirectRanker\("lightgbm"\)\.$'):
+        NestedRanker(lightgbm.LGBMRanker()).fit(*data)
+    ranker = NestedRanker(xgboost.XGBRanker(n_estimators=2, n_jobs=1), sizes=(5,))
+    for name, value in {"eval_set": data, "sample_weight": 1.0 + QID}.items():
+        rule = rf"{name} must be None for XGBRanker, whose fit does not take it in this form\. "
+        with pytest.raises(TypeError, match=rf'^{rule}Write TreeDirectRanker\("xgboost"\)\.$'):
+            ranker.fit(*data, **{name: value})
+    assert np.isfinite(ranker.fit(*data).predict(data[0])).all()
 
 
 class Watching(Plain):

@@ -236,7 +236,7 @@ class NestedRanker(Ranker):
         for verb in ("fit", "predict", "get_params"):
             if not has_methods(self.ranker, verb):
                 raise TypeError(f"ranker must have {verb}; got {quote(self.ranker)}.")
-        if "qid" not in signature(self.ranker.fit).parameters:
+        if not _takes(self.ranker, "qid"):
             raise TypeError(
                 "ranker must have fit(X, y, qid), where qid is the query of each document; got "
                 f"{quote(self.ranker)}.{_instead_of(self.ranker)}"
@@ -252,7 +252,30 @@ def _instead_of(estimator: Any) -> str:
             " Write the steps before its ranker before the NestedRanker, as in "
             "make_pipeline(StandardScaler(), NestedRanker(ranker))."
         )
+    if _has_groups(estimator):
+        packages = {base.__module__.partition(".")[0] for base in type(estimator).__mro__}
+        engines = [name for name in ("lightgbm", "xgboost") if name in packages]
+        return "".join(f' Write TreeDirectRanker("{engine}").' for engine in engines)
     return ""
+
+
+def _takes(ranker, name):
+    """Return whether ``ranker.fit`` takes an argument by name, also as one of any others.
+
+    Pipelines and ensembles of regressors take others for their parts, but no ``qid``.
+    """
+    parameters = signature(ranker.fit).parameters
+    if name in parameters or _instead_of(ranker):
+        return name in parameters
+    return any(parameter.kind is Parameter.VAR_KEYWORD for parameter in parameters.values())
+
+
+def _has_groups(ranker):
+    """Return whether ``fit`` is that of LightGBM or XGBoost, whose other arguments are by group.
+
+    A weight is that of a query, and an ``eval_set`` has its queries in an argument of its own.
+    """
+    return "group" in signature(ranker.fit).parameters
 
 
 def _have_pairs(data):
@@ -336,13 +359,12 @@ def _fitted(ranker, data, eval_sets):
 
 def _refuse_others(ranker, arguments):
     """Refuse arguments that ``fit`` of a ranker of another package does not have."""
-    parameters = signature(ranker.fit).parameters
-    if any(parameter.kind is Parameter.VAR_KEYWORD for parameter in parameters.values()):
-        return
     for name in arguments:
-        if name not in parameters:
+        if _has_groups(ranker) or not _takes(ranker, name):
+            form = " in this form" if _takes(ranker, name) else ""
             raise TypeError(
-                f"{name} must be None for {type(ranker).__name__}, whose fit does not take it."
+                f"{name} must be None for {type(ranker).__name__}, whose fit does not take it"
+                f"{form}.{_instead_of(ranker)}"
             )
 
 
