@@ -130,6 +130,15 @@ def test_xgboost_dumps_score_as_the_margins(names, categories, tmp_path):
             read_forest(tmp_path / "model.json", feature_names=["title", "price"])
 
 
+@pytest.mark.parametrize(("feature_names", "source"), [(None, "file"), (NAMES, "feature_names")])
+def test_another_number_than_that_of_the_names_is_refused(feature_names, source, tmp_path):
+    path = tmp_path / "model.json"
+    path.write_text(dump_of(xgboost_model(NAMES, categories=False)))
+    rule = rf"^n_features must be \d, the features that have names in (the )?{source}; got 136\."
+    with pytest.raises(ValueError, match=rule):
+        read_forest(path, n_features=136, feature_names=feature_names)
+
+
 @pytest.mark.parametrize("n_features", [2, 136])
 def test_names_of_some_columns_leave_their_number_open(n_features, tmp_path):
     path = tmp_path / "model.json"

@@ -176,7 +176,8 @@ def test_rankers_of_engines_are_answered_by_their_trees():
     with pytest.raises(TypeError, match=r'got LGBM.*\. Write TreeDirectRanker\("lightgbm"\)\.$'):
         NestedRanker(lightgbm.LGBMRanker()).fit(*data)
     ranker = NestedRanker(xgboost.XGBRanker(n_estimators=2, n_jobs=1), sizes=(5,))
-    for name, value in {"eval_set": data, "sample_weight": 1.0 + QID}.items():
+    held_out = FRAME[["price"]] + 1, Y, QID + 100
+    for name, value in {"eval_set": held_out, "sample_weight": 1.0 + QID}.items():
         rule = rf"{name} must be None for XGBRanker, whose fit does not take it in this form\. "
         with pytest.raises(TypeError, match=rf'^{rule}Write TreeDirectRanker\("xgboost"\)\.$'):
             ranker.fit(*data, **{name: value})

@@ -46,6 +46,10 @@ def test_columns_are_labels_by_their_names_and_judges_by_what_they_hold(tmp_path
     assert read(tmp_path, text.replace("relevance_label", "Grade (0-3)"), "b.csv").y.sum() == 3
     judges = "query,docid,Ann,Bob\nq,a,3,\nq,b,10,2.0\n"
     assert read(tmp_path, judges, "c.csv").y.tolist() == [3, 10, 2]
+    commas = "query;docid;Ann;Bob\nq;a;3;\nq;b;10;2,0\n"
+    assert read(tmp_path, commas, "commas.csv").y.tolist() == [3, 10, 2]
+    with pytest.raises(ValueError, match=r"'Bob' holds no grades; got '2,5' in it"):
+        read(tmp_path, commas.replace("2,0", "2,5"), "cell.csv")
     features = text.replace("relevance_label", "clicks")
     message = r"label must name .*, since 'bm25' holds no grades; got '12.5' in it\. Columns are"
     with pytest.raises(ValueError, match=message):

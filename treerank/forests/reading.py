@@ -132,7 +132,8 @@ def read_forest(
     names = forest.feature_names
     if names is not None and n_features != len(names):
         raise ValueError(
-            f"n_features must be {len(names)}, the features that have names in the file; got "
+            f"n_features must be {len(names)}, the features that have names in "
+            f"{'the file' if feature_names is None else 'feature_names'}; got "
             f"{quote(n_features)}. Write feature_names=[...] with the names of all columns."
         )
     is_known = forest.has_all_columns or names is None

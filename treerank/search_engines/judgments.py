@@ -39,7 +39,7 @@ _LABEL = ("rating", "grade", "label", "relevance", "judgment", "judgement")
 #: Last words of the names of columns that a program has computed.
 _COMPUTED = ("score", "scores", "rank", "ranking", "probability", "confidence", "weight", "count")
 #: A grade, in a file without a column that is named like a label.
-_GRADE = re.compile(r"\s*(10|[0-9])(\.0*)?\s*")
+_GRADE = re.compile(r"\s*(10|[0-9])([.,]0*)?\s*")
 #: Beginning of a line of a training set, and a whole line of qrels.
 _QUERIES, _QRELS = re.compile(rb"\s*(#|\S+\s)\s*qid:"), re.compile(rb"\S+\s+Q?0\s+\S+\s+-?\d+\s*$")
 #: A line of a training set without features, and a comment that names a query.
@@ -199,10 +199,10 @@ def _of_table(text, delimiter, query, document, label):
         labels = [_column("label", None, names, _LABEL)]
     else:
         labels = judges = [i for i in range(len(names)) if i not in (query_column, document_column)]
+    _check_judges(names, judges, cells)  # which quotes cells as they are in the file
     if delimiter == ";":
         for column in labels:
             _replace_decimal_commas(names[column], column, cells)
-    _check_judges(names, judges, cells)
     for row in cells:
         for column in labels:
             yield row[query_column], row[document_column], row[column]
