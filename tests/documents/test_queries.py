@@ -117,6 +117,10 @@ def test_ids_of_any_type_are_kept_as_they_are(ids):
 def test_ids_of_parts_stay_apart_where_floats_would_be_equal():
     parts = [np.array([2**63 + 1], np.uint64), np.array([-1]), np.array([2**63], np.uint64)]
     assert joined_ids(parts).tolist() == [2**63 + 1, -1, 2**63]
+    assert joined_ids([*parts, np.array([0.5])]).tolist() == [2**63 + 1, -1, 2**63, 0.5]
+    numbers = joined_ids([np.array([7], np.int8), np.array([2.5]), np.array([2**53], np.uint64)])
+    assert numbers.dtype == np.float64
+    assert numbers.tolist() == [7, 2.5, 2**53]
     tuples = QueryGroups.from_qid([("a", 1), ("a", 2)]).ids
     assert joined_ids([tuples, np.array(["a"])]).tolist() == [("a", 1), ("a", 2), "a"]
 

@@ -220,16 +220,18 @@ def check_qid(qid: ArrayLike, n_documents: int | None = None, *, name: str = "qi
 def joined_ids(parts: Sequence[np.ndarray]) -> np.ndarray:
     """Return the query ids of several batches as one array.
 
-    It is text if any batch has text, and otherwise an array of objects if types differ: of integers
-    with and without sign, NumPy would make floats, which round.
+    It is text if any batch has text, and otherwise an array of objects if types differ. Integers and
+    floats become floats unless these would round.
 
     Examples
     --------
     >>> joined_ids([np.array([7]), np.array(["a"])]).tolist()
     ['7', 'a']
+    >>> joined_ids([np.array([7]), np.array([2.0])])
+    array([7., 2.])
     """
     kinds = {part.dtype.kind for part in parts}
-    if len(kinds) > 1:
+    if len(kinds) > 1 and not ("f" in kinds and all(map(_fits_floats, parts))):
         has_tuples = any(
             isinstance(value, tuple)
             for part in parts
@@ -239,6 +241,12 @@ def joined_ids(parts: Sequence[np.ndarray]) -> np.ndarray:
         kind = str if "U" in kinds and not has_tuples else object
         parts = [part.astype(kind) for part in parts]
     return np.concatenate(parts)
+
+
+def _fits_floats(ids):
+    """Return whether ids are floats, or integers that floats hold without rounding."""
+    is_large = ids.dtype.kind in "iu" and ((ids > 2**53) | (ids < -(2**53))).any()
+    return ids.dtype.kind in "fiu" and not is_large
 
 
 def _advice_on_sizes(name, values, n_documents):
