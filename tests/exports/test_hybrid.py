@@ -235,6 +235,18 @@ def test_the_search_of_elasticsearch_has_the_window_and_a_place_for_each_query(t
     assert names == ["bm25", "dense", "cross"]
 
 
+def test_the_window_is_of_one_document_at_least(tmp_path):
+    ranker, data, _ = fitted("elasticsearch")
+    X = data.X
+    for name in X.column_names:
+        nothing = 0.0 if name.endswith(".min_max") else np.nan
+        X = X.set_column(X.column_names.index(name), name, [np.full(len(X), nothing)])
+    check = X, data.y, data.qid
+    export(ranker, tmp_path / "body.json", format="elasticsearch-linear", check=check)
+    linear = json.loads((tmp_path / "body.json").read_text())["retriever"]["linear"]
+    assert linear["rank_window_size"] == 1
+
+
 @pytest.mark.parametrize("format", FORMATS)
 def test_lists_that_an_engine_will_not_make_are_warned_of(format, tmp_path):
     rng, runs, labels = np.random.default_rng(0), {"bm25": {}, "dense": {}, "cross": {}}, {}
