@@ -165,10 +165,13 @@ def judgments_of_queries(judgments: Qrels, qid: ArrayLike) -> Qrels:
     if len(judgments.y) == 0:
         return judgments
     # Texts are made of each query once, not of each row.
-    groups = QueryGroups.from_qid(judgments.qid)
-    queries = {*texts_of("qid", QueryGroups.from_qid(qid).ids)}
-    is_kept = np.array([query in queries for query in texts_of("qid", groups.ids)], dtype=bool)
-    return Qrels(*(np.asarray(column)[is_kept[groups.codes]] for column in judgments))
+    of_judgments, of_rows = QueryGroups.from_qid(judgments.qid), QueryGroups.from_qid(qid)
+    assert of_judgments.ids is not None
+    assert of_rows.ids is not None
+    queries = {*texts_of("qid", of_rows.ids)}
+    is_of_queries = [query in queries for query in texts_of("qid", of_judgments.ids)]
+    is_kept = np.array(is_of_queries, dtype=bool)[of_judgments.codes]
+    return Qrels(*(np.asarray(column)[is_kept] for column in judgments))
 
 
 def texts_of(name: str, values: ArrayLike, n_rows: int | None = None) -> list[str]:

@@ -220,8 +220,8 @@ def check_qid(qid: ArrayLike, n_documents: int | None = None, *, name: str = "qi
 def joined_ids(parts: Sequence[np.ndarray]) -> np.ndarray:
     """Return the query ids of several batches as one array.
 
-    It is text if any batch has text, and otherwise an array of objects if types differ. Integers and
-    floats become floats unless these would round.
+    It is text if any batch has text, and otherwise an array of objects if types differ. Integers
+    and floats become floats unless these would round.
 
     Examples
     --------
