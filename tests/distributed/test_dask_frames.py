@@ -410,7 +410,8 @@ def test_the_death_of_a_worker_is_named_and_the_cluster_can_fit_again(client):
 
     thread = threading.Thread(target=kill)
     thread.start()
-    with pytest.raises(RuntimeError, match=f"Every worker must live .* {address} is gone"):
+    # Where the other one meets the loss before Dask does, its process may end, too.
+    with pytest.raises(RuntimeError, match=f"Every worker must live .* {address} .* gone"):
         fit(ENDLESS, partitions(FRAME, [90, len(Y) - 90]))
     assert time.monotonic() - killed[0] < 10
     thread.join()

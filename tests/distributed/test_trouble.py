@@ -84,6 +84,23 @@ def test_a_worker_that_is_killed_while_rows_are_shuffled_is_named(client):
     assert_equal_fits(fit(RANKER, spread()), fit_alone())
 
 
+def test_all_workers_that_are_killed_are_named(client):
+    pids = client.run(os.getpid)
+    both = " and ".join(sorted(pids))
+    with failing(RuntimeError, f"Every worker must live .* {both} are gone") as happens:
+
+        def kill(n_done, n_total, note):
+            if n_done == 3:
+                happens()
+                for pid in pids.values():
+                    os.kill(pid, signal.SIGKILL)
+
+        with listening(kill):
+            fit(ENDLESS, spread())
+    client.wait_for_workers(2, timeout=60)
+    assert_equal_fits(fit(RANKER, spread()), fit_alone())
+
+
 def test_a_worker_that_is_killed_at_the_last_tree_is_named_or_the_fit_is_right(client):
     pids = client.run(os.getpid)
 

@@ -17,6 +17,7 @@ from uuid import uuid4
 
 import numpy as np
 
+from treerank.display.tables import listed
 from treerank.distributed.collective import start_tracker, stop_tracker
 from treerank.distributed.shard import Outcome, Partition, Task, fit_shard
 from treerank.progress import Note, current_listener
@@ -238,9 +239,12 @@ class _Fit:
             ) from error
         gone = sorted(set(self.workers) - set(alive))
         if gone:
+            is_one = len(gone) == 1  # XGBoost may end the process of one that has lost another
+            first = "that worker" if is_one else "the first of them to end"
             raise RuntimeError(
-                f"Every worker must live until the fit is done; {gone[0]} is gone. The log of that "
-                "worker tells why: often it had too little memory."
+                f"Every worker must live until the fit is done; {listed(gone)} "
+                f"{'is' if is_one else 'are'} gone. The log of {first} tells why: often it had too "
+                "little memory."
             )
 
     def end(self) -> None:
