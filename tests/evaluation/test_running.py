@@ -804,6 +804,21 @@ def test_a_splitter_sees_the_first_of_several_labels():
         np.testing.assert_array_equal(noting.y, y)
 
 
+def test_masks_of_pandas_in_another_order_are_refused():
+    frame, test = pd.DataFrame(X), pd.Series(qid < np.median(qid))
+
+    def values(data, train, test):
+        found = compare({"a": ColumnRanker(0)}, (data, y, qid), cv=[(train, test)], metrics=["map"])
+        return np.nan_to_num(found.values["value"]).tolist()
+
+    expected = values(X, ~test.to_numpy(), test.to_numpy())
+    assert values(frame, ~test, test) == expected
+    rows = [pd.Series(np.flatnonzero(mask)) for mask in (~test, test)]  # with indexes of their own
+    assert values(frame, *rows) == expected
+    with pytest.raises(ValueError, match=r"cv\[0\]\[1\] must have the rows of X in their order"):
+        values(frame, ~test, test[::-1])
+
+
 def test_folds_count_queries_with_a_single_judged_document():
     labels = np.where(np.arange(12) % 2, np.nan, np.arange(12) // 2 % 2.0)
     labels[6:] = np.nan

@@ -13,6 +13,7 @@ from treerank.baselines import RankSVM
 from treerank.documents.queries import QueryGroups
 from treerank.documents.reading import Accepts
 from treerank.inspection import data_sheet, drift, effect, explain_lead, slices
+from treerank.inspection.data_sheets import label_shares
 from treerank.inspection.importance import permutation_importance
 from treerank.inspection.leaks import duplicates, single_features
 from treerank.inspection.rank_changes import costly_rank_changes
@@ -80,6 +81,14 @@ def test_a_data_sheet_counts_as_pandas_does():
     assert sheet.documents_per_query == {"least": 3, "median": 5, "mean": 5, "most": 7}
     of_sparse = data_sheet(csr_matrix(np.nan_to_num(holes)), Y, QID)
     assert of_sparse.distinct.tolist() == frame.fillna(0).nunique().tolist()
+
+
+@pytest.mark.parametrize("n_labels", [3, 21])
+def test_large_labels_keep_names_and_shares_of_their_own(n_labels):
+    labels = {1e6 + i / 2: 1 for i in range(n_labels)}
+    shares = label_shares(labels)
+    assert len(shares) == min(n_labels, 10) and sum(shares.values()) == pytest.approx(1)
+    assert [*shares][0] == {3: "1000000", 21: "1000000 to 1000001"}[n_labels]
 
 
 def test_what_is_not_judged_is_left_out():

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_array
 
-from treerank.checks import check_count, naming, quote, warn_user
+from treerank.checks import check_count, naming, quote, refuse_other_order, warn_user
 from treerank.datasets.folds import Split, fold_folders, load_folds, read_fold
 from treerank.datasets.formats import PARQUET, format_of, read_ranking_data
 from treerank.documents.columns import as_frame, taken_rows
@@ -401,12 +401,18 @@ def _index_pairs(data, human, clusters, cv, random_state):
             y = data.y[data.y.dtype.names[0]] if data.y.dtype.names else data.y
             cv = list(cv.split(y.reshape(-1, 1), y, **groups))
     try:
-        rows, pairs = np.arange(len(data)), [[*map(np.asarray, pair)] for pair in cv]
+        given = [[*pair] for pair in cv]
+        rows, pairs = np.arange(len(data)), [[*map(np.asarray, pair)] for pair in given]
         if any(np.min(part, initial=0) < 0 for pair in pairs for part in pair):
             raise ValueError("they count from 0")
-        return [(rows[train], rows[test]) for train, test in pairs]
+        splits = [(rows[train], rows[test]) for train, test in pairs]
     except (IndexError, TypeError, ValueError) as error:
         raise ValueError(f"cv must hold pairs of rows of the data; {error}.") from error
+    for number, pair in enumerate(given):  # masks of pandas; row numbers have an index of their own
+        for part, values in enumerate(pair):
+            if np.asarray(values).dtype.kind == "b":
+                refuse_other_order({"X": data.X, f"cv[{number}][{part}]": values})
+    return splits
 
 
 def _check_n_clusters(clusters, judged_rows, n_folds):

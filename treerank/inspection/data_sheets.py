@@ -140,18 +140,30 @@ def label_shares(
     values, counts = np.array([*labels]), np.array([*labels.values()], dtype=np.float64)
     total = max(counts.sum(), 1.0)
     if len(distinct) <= _MOST_LABELS:
-        return {f"{label:g}": float(labels.get(label, 0) / total) for label in distinct.tolist()}
+        names = _number_names(distinct)
+        return {
+            name: float(labels.get(label, 0) / total)
+            for name, label in zip(names, distinct.tolist(), strict=True)
+        }
     shares = {"0": labels.get(0.0, 0) / total} if 0 in distinct else {}
     not_zero = distinct[distinct != 0]
     edges = np.unique(np.quantile(not_zero, np.linspace(0, 1, 11), method="lower"))
     if distinct[0] >= 0 and distinct[-1] <= 1:
         edges = np.arange(11) / 10
-    for low, high in pairwise(edges.tolist()):
+    names = pairwise(_number_names(edges))
+    for (low, high), (low_name, high_name) in zip(pairwise(edges.tolist()), names, strict=True):
         ends_here = high == edges[-1]
         within = (values >= low) & ((values <= high) if ends_here else (values < high))
         share = counts[within & (values != 0)].sum() / total
-        shares[f"{low:g} to {high:g}"] = float(share)
+        shares[f"{low_name} to {high_name}"] = float(share)
     return shares
+
+
+def _number_names(values: np.ndarray) -> list[str]:
+    """Return short names of distinct numbers, with all their digits where short ones are equal."""
+    names = [f"{value:g}" for value in values.tolist()]
+    is_short = len(set(names)) == len(names)
+    return names if is_short else [repr(value).removesuffix(".0") for value in values.tolist()]
 
 
 @check_arguments
