@@ -183,7 +183,7 @@ def test_a_split_by_texts_that_do_not_sort_by_time_is_refused(form):
 
 
 def test_a_split_by_times_of_which_some_have_a_zone_is_refused():
-    times = pd.Series(pd.to_datetime(DAY)).dt.to_pydatetime().tolist()
+    times = pd.DatetimeIndex(DAY).to_pydatetime().tolist()
     zoned = [time.replace(tzinfo=UTC) for time in times]
     mixed = [*times[:-1], zoned[-1]]
     for by_time in (mixed, pd.Series(mixed, dtype=object), mixed[::-1]):
