@@ -259,6 +259,8 @@ def test_simulated_users_examine_by_position_and_click_by_label():
     rates = log.counts().clicked / log.counts().shown
     assert rates == pytest.approx([0.1, 0.5, 0.05, 1.0], abs=0.02)
     assert log.counts().slot.tolist() == [0, 1, 1, 0]
+    with pytest.raises(ValueError, match=r"y must not be negative; got .* Add a number to all lab"):
+        clicks.simulate_clicks(y - 1, qid, [2, 1, 1, 2])
 
 
 def test_a_session_may_leave_positions_out_for_ads_other_pages_and_what_was_not_seen():

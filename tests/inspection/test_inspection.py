@@ -50,6 +50,18 @@ def test_the_cost_of_a_swap_is_what_ndcg_gains_when_the_two_change_places(metric
     np.testing.assert_array_equal(found.query, groups.codes[found.above])
 
 
+def test_unjudged_documents_change_no_place():
+    labels = np.where(np.arange(15) % 4 == 1, np.nan, np.where(QID == "a", np.nan, Y))
+    judged = np.flatnonzero(~np.isnan(labels))
+    found = costly_rank_changes(labels, SCORES, QID)
+    alone = costly_rank_changes(labels[judged], SCORES[judged], QID[judged])
+    assert len(found) > 0
+    np.testing.assert_array_equal(found.above, judged[alone.above])
+    np.testing.assert_array_equal(found.below, judged[alone.below])
+    np.testing.assert_array_equal(found.query, QueryGroups.from_qid(QID).codes[found.above])
+    np.testing.assert_array_equal(found.cost, alone.cost)
+
+
 def test_swaps_of_a_query_are_as_many_as_asked_for():
     found = costly_rank_changes(Y, SCORES, QID, n_pairs=3, per_query=1)
     assert found.query.tolist() in ([0, 1], [1, 0])  # the third query has nothing to find

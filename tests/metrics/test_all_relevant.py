@@ -197,6 +197,12 @@ def test_a_series_with_an_index_of_several_levels_is_a_mapping():
     np.testing.assert_allclose(metric.per_query([1, 1, 0], [1.0, 2, 3], qid), [1 / 3, 1, 0])
 
 
+@pytest.mark.parametrize("dtype", [float, np.float32, "Float64"])
+def test_whole_numbers_may_be_floats(dtype):
+    counts = pd.Series({"a": 4, "b": 1}, dtype=dtype)  # as sums of a column of floats are
+    assert Recall(n_relevant=counts) == Recall(n_relevant={"a": 4, "b": 1})
+
+
 def test_numbers_in_place_of_ids_are_never_taken_for_ids():
     # Ids 1 and 0 are numbers of queries, too: in ascending order they are 0 and 1.
     metric = Recall(n_relevant={"b": 4, "a": 1, 0: 9, 1: 9})
@@ -222,6 +228,7 @@ def test_numbers_in_place_of_ids_are_never_taken_for_ids():
         ),
         ({"a": -1, "b": 1}, "a whole number of at least 0; got -1 for 'a'"),
         ({"a": 1.5, "b": 1}, r"a whole number of at least 0; got 1\.5 for 'a'"),
+        ({"a": np.nan, "b": 1}, "a whole number of at least 0; got nan for 'a'"),
         ({}, "n_relevant must be a mapping from query id"),
         (7, "n_relevant must be a mapping from query id"),
         ("20 queries", "A metric's name cannot hold it"),

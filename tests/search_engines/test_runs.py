@@ -265,6 +265,13 @@ def test_distances_have_to_be_similarities_for_an_engine(engine):
         read_runs({"bm25": BM25, "dense": DENSE}, engine=engine, smaller_is_better="dense")
 
 
+def test_lists_without_scores_are_refused_for_an_engine():
+    runs = {"bm25": {"q": ["a", "b"]}}
+    with pytest.raises(ValueError, match=r"runs\['bm25'\] must have the scores of 'opensearch'"):
+        read_runs(runs, engine="opensearch")
+    assert len(read_runs(runs)) == 2
+
+
 def test_judges_that_differ_are_refused_with_what_makes_one_label_of_theirs():
     judges = Qrels(np.array(["p", "p"]), np.array(["a", "a"]), np.array([0.0, 1.0]))
     with pytest.raises(ValueError, match=r"got several for \('p', 'a'\). merged\(\) makes one"):

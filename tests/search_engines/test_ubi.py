@@ -1,8 +1,12 @@
 """Events of UBI: hits, pages, impressions and repeated ids are sessions; what is lost is said."""
 
 import json
+import re
 
 import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 
 from treerank.search_engines import read_ubi
@@ -233,6 +237,21 @@ def test_a_list_that_shows_a_document_twice_is_left_out_and_a_missing_one_is_no_
 def test_what_has_no_lists_is_refused(queries, events, message):
     with pytest.raises(ValueError, match=message):
         read_ubi(queries, events)
+
+
+@pytest.mark.parametrize(
+    ("frame_of", "call", "documents_of"),
+    [
+        (pd.DataFrame, "frame.to_dict('records')", lambda frame: frame.to_dict("records")),
+        (pl.DataFrame, "frame.to_dicts()", lambda frame: frame.to_dicts()),
+        (pa.Table.from_pylist, "table.to_pylist()", lambda table: table.to_pylist()),
+    ],
+)
+def test_a_data_frame_is_refused_with_what_to_write(frame_of, call, documents_of):
+    frame, events = frame_of(QUERIES[:1]), [event("1", "b")]
+    with pytest.raises(TypeError, match=f"got a data frame.* {re.escape(call)}"):
+        read_ubi(frame, events)
+    assert sessions_of(read_ubi(documents_of(frame), events)) == {"1": ("abc", "b")}
 
 
 def test_a_path_is_no_documents():

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
-from treerank.checks import check_column
+from treerank.checks import check_column, refuse_where
 from treerank.clicks.log import ClickLog
 from treerank.datasets.web_search import check_cells
 from treerank.documents.gains import label_gains
@@ -58,6 +58,7 @@ def simulate_clicks(
     ClickLog(n_sessions=100, n_items=3, n_positions=3, n_clicks=65)
     """
     y = check_column("y", y)
+    refuse_where(y < 0, y, "y must not be negative", " Add a number to all labels.")
     gain = label_gains(y)
     check_cells(n_documents=len(y), n_sessions=n_sessions)
     groups = QueryGroups.from_qid(qid, len(y))

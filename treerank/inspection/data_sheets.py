@@ -150,12 +150,12 @@ def label_shares(
     edges = np.unique(np.quantile(not_zero, np.linspace(0, 1, 11), method="lower"))
     if distinct[0] >= 0 and distinct[-1] <= 1:
         edges = np.arange(11) / 10
-    names = pairwise(_number_names(edges))
-    for (low, high), (low_name, high_name) in zip(pairwise(edges.tolist()), names, strict=True):
+    edge_names = pairwise(_number_names(edges))
+    for (low, high), (from_, to) in zip(pairwise(edges.tolist()), edge_names, strict=True):
         ends_here = high == edges[-1]
         within = (values >= low) & ((values <= high) if ends_here else (values < high))
         share = counts[within & (values != 0)].sum() / total
-        shares[f"{low_name} to {high_name}"] = float(share)
+        shares[f"{from_} to {to}"] = float(share)
     return shares
 
 

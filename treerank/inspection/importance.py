@@ -149,8 +149,9 @@ def permutation_importance(
     metric : str, Metric or callable, default=None
         The metric; ``None`` is the ranker's own.
     groups : dict from str to sequence of str or int, default=None
-        Names or column numbers of features to shuffle together; ``None`` shuffles each alone. A
-        column that holds an embedding stands for its entries: ``{"title": ["title"]}``.
+        Names or column numbers of features to shuffle together; others are not measured. ``None``
+        shuffles each feature alone. A column that holds an embedding stands for its entries:
+        ``{name: [name] for name in ["price", "title"]}``.
     shuffle : {"within", "across"}, default="within"
         Shuffle values within each query, or across all queries.
     clusters : array-like of shape (n_documents,) or str, default=None

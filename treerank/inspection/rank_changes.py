@@ -76,7 +76,8 @@ def costly_rank_changes(
     Parameters
     ----------
     y, scores : array-like of shape (n_documents,)
-        Labels, and scores of a ranker. Of equal scores, the earlier row stands above.
+        Labels, and scores of a ranker. Of equal scores, the earlier row stands above. Unjudged
+        documents (NaN) are left out, as in metrics.
     qid : array-like of shape (n_documents,), default=None
         Query of each document; ``None`` is a single query.
     metric : str or NDCG, default="ndcg@10"
@@ -96,16 +97,19 @@ def costly_rank_changes(
     ndcg = get_metric(metric)
     if not isinstance(ndcg, NDCG):
         raise ValueError(f"metric must be an NDCG; got {quote(ndcg.name)}.")
-    y = check_column("y", y)
+    y = check_column("y", y, some_unjudged=True)
     scores = check_column("scores", scores, len(y))
     groups = QueryGroups.from_qid(qid, len(y))
-    pairs = list(_pairs_by_query(y, scores, groups, ndcg, per_query))
+    judged = np.flatnonzero(~np.isnan(y))
+    pairs = list(_pairs_by_query(y[judged], scores[judged], groups.take(judged), ndcg, per_query))
     if not pairs:
         no_rows = np.empty(0, dtype=np.int64)
         return RankChanges(no_rows, no_rows, no_rows, np.empty(0))
     above, below, query, cost = (np.concatenate(column) for column in zip(*pairs, strict=True))
     first = np.argsort(-cost, kind="stable")[:n_pairs]
-    return RankChanges(above[first], below[first], query[first], cost[first])
+    above, below = judged[above[first]], judged[below[first]]
+    query = np.unique(groups.codes[judged])[query[first]]
+    return RankChanges(above, below, query, cost[first])
 
 
 def _pairs_by_query(

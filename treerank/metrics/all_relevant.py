@@ -179,7 +179,10 @@ def _checked_counts(n_relevant: Any) -> _Counts:
         if is_saved:
             raise ValueError(f"{rule}, with one entry for each; got {n_entries} for {_id(query)}.")
     for query, count in counts.items():
-        if not is_whole(count) or count < 0:
+        is_count = is_whole(count) or (
+            isinstance(count, float | np.floating) and count.is_integer()
+        )
+        if not is_count or count < 0:
             raise ValueError(
                 f"{rule}, a whole number of at least 0; got {quote(count)} for {_id(query)}."
             )

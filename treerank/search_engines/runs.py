@@ -167,6 +167,7 @@ def read_runs(
                 "place of distances: run._replace(scores=1 / (1 + run.scores)) of a TrecRun."
             )
         for name, run in lists.items():
+            _refuse_lists_without_scores(name, runs[name], engine)
             refuse_foreign(f"runs[{quote(name)}]", run.scores, engine)
     pairs = sorted({pair for run in lists.values() for pair in pairs_of(run.qid, run.doc_ids)})
     if not pairs:
@@ -282,6 +283,18 @@ def _run_of_lists(name: str, lists: Mapping[Any, Any]) -> TrecRun:
             )
     queries, documents, scores = zip(*rows, strict=True) if rows else ((), (), ())
     return TrecRun(queries, documents, np.array(scores, object))  # type: ignore[arg-type]
+
+
+def _refuse_lists_without_scores(name: str, run: Any, engine: str) -> None:
+    """Refuse lists of documents, where columns have to hold the scores of an engine."""
+    lists = run.items() if isinstance(run, Mapping) else ()
+    for query, ranking in lists:
+        if not isinstance(ranking, Mapping) and len(ranking) > 0:
+            raise ValueError(
+                f"runs[{quote(name)}] must have the scores of {quote(engine)}, as in {{query: "
+                f"{{document: score}}}}; got a list of documents for {quote(query)}. Without "
+                "engine=, lists rank by their positions."
+            )
 
 
 def _check_order(name: str, run: TrecRun) -> None:

@@ -300,6 +300,12 @@ def _documents(name: str, documents: Iterable[Any]) -> list[Mapping[str, Any]]:
     if isinstance(documents, str | Path):
         advice = f"[json.loads(line) for line in open({quote(str(documents))})] reads lines of JSON"
         raise TypeError(f"{name} must be documents; got the path {quote(documents)}. {advice}.")
+    if hasattr(documents, "columns"):
+        raise TypeError(
+            f"{name} must be a list of documents; got a data frame. Write "
+            "frame.to_dict('records') in pandas, frame.to_dicts() in polars, or "
+            "table.to_pylist() in Arrow."
+        )
     response = json_of_client(documents)
     if isinstance(response, Mapping) and "hits" not in response:
         if "error" in response:
