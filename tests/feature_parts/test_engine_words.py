@@ -140,6 +140,12 @@ def test_words_of_networks_and_linear_models_are_answered(cls, word, advice):
         cls(**{word: 7})
 
 
+def test_answers_with_another_part_say_that_the_given_one_lacks_the_word():
+    message = r"TreeDirectRanker and LinearModel have no n_jobs; write TreeDirectRanker\(LightGBM"
+    with pytest.raises(TypeError, match=message):
+        TreeDirectRanker("linear", n_jobs=1)
+
+
 def test_words_of_predict_are_answered():
     ranker = TreeDirectRanker(LightGBMTrees(1, min_child_samples=1)).fit(X, Y)
     answers = {

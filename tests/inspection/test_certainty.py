@@ -39,6 +39,15 @@ def test_the_order_of_rows_changes_nothing(ranker):
     np.testing.assert_array_equal(shuffled, top_certainty(ranker, X, QID))
 
 
+def test_documents_that_tie_with_the_last_are_at_the_top_in_any_order_of_rows():
+    rounded = np.round(X, -1)
+    ranker = TreeDirectRanker(["histogram", "lightgbm"], random_state=0).fit(rounded, Y, QID)
+    found = top_certainty(ranker, rounded, QID)
+    np.testing.assert_array_equal(top_certainty(ranker, rounded[::-1], QID[::-1]), found)
+    alike = np.full((12, 5), rounded[0])  # all tie in all models, so that their tops are equal
+    assert top_certainty(ranker, alike).tolist() == [1.0]
+
+
 def test_rankers_of_a_single_fit_are_refused():
     ranker = TreeDirectRanker("histogram").fit(X, Y, QID)
     with pytest.raises(ValueError, match=r"ranker must have an ensemble of several fits, as Tree"):

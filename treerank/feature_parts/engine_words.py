@@ -202,6 +202,7 @@ def refuse_word(cls: type, method: str, name: str, first: Any) -> None:
     if method == "set_params" and name in parameters:
         return
     advice: str | None
+    whose = f"{cls.__name__}.fit has" if method == "fit" else f"{cls.__name__} has"
     if method == "fit" and name in IN_FIT:
         advice = IN_FIT[name]
     elif own is not None:
@@ -211,13 +212,15 @@ def refuse_word(cls: type, method: str, name: str, first: Any) -> None:
         inner = feature_part_class(first) if is_named else type(first)
         given = _parameter_of(inner, ours) if hasattr(inner, "get_params") else None
         of_first = f"{cls.__name__}({inner.__name__}({given}))" if given else None
-        advice = of_first or ADVICE.get(name) or _elsewhere(cls, ours)
+        advice = of_first or ADVICE.get(name)
+        if advice is None and (advice := _elsewhere(cls, ours)):
+            is_part = "feature_part" in parameters and hasattr(inner, "get_params")
+            whose = f"{cls.__name__} and {inner.__name__} have" if is_part else whose
         advice = "TreeDirectRanker(warm_start=True)" if "warm_start" in ours else advice
-    owner = f"{cls.__name__}.fit" if method == "fit" else cls.__name__
     if advice is not None:
-        raise TypeError(f"{owner} has no {name}; write {advice}.")
+        raise TypeError(f"{whose} no {name}; write {advice}.")
     if name in _WHY_NOT:
-        raise TypeError(f"{owner} has no {name}: {_WHY_NOT[name]}.")
+        raise TypeError(f"{whose} no {name}: {_WHY_NOT[name]}.")
 
 
 def _parameter_of(cls: type, names: list[str]) -> str | None:

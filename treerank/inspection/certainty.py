@@ -30,7 +30,7 @@ def top_certainty(ranker: DirectRanker, X: Any, qid: ByRow = None, *, k: Count =
     qid : array-like of shape (n_documents,), default=None
         Query of each document; ``None`` is a single query.
     k : int, default=3
-        Number of top documents.
+        Number of top documents. Those that tie with the last of them are at the top, too.
 
     Returns
     -------
@@ -58,8 +58,11 @@ def top_certainty(ranker: DirectRanker, X: Any, qid: ByRow = None, *, k: Count =
 
 
 def _is_in_top(scores: np.ndarray, groups: QueryGroups, k: int) -> np.ndarray:
-    """Return a mask of the top ``k`` documents of each query; the earlier row wins a tie."""
+    """Return a mask of the top ``k`` documents of each query, and of those that tie with the last.
+
+    So it does not depend on the order of rows.
+    """
     best_first = np.lexsort((-scores, groups.codes))
-    is_in_top = np.empty(len(scores), dtype=bool)
-    is_in_top[best_first] = groups.positions < k
+    last = best_first[groups.indptr[:-1] + np.minimum(k, groups.sizes) - 1]
+    is_in_top: np.ndarray = scores >= scores[last][groups.codes]
     return is_in_top
