@@ -164,7 +164,9 @@ class QueryTimeSplit(QuerySplitter):
     """Splits by time: test queries are later than the training queries.
 
     Queries are sorted by time and cut into ``n_splits + 1`` blocks of about equal size. Each block
-    except the first is a test set, with all earlier blocks as its training set.
+    except the first is a test set, with all earlier blocks as its training set. With ``groups``,
+    such as users, a group is treated as one query, whose time is its latest row's: early queries of
+    a test group may then be earlier than training queries of other groups.
 
     Parameters
     ----------

@@ -293,8 +293,7 @@ class Progress:
         if iteration == self.n_done:
             return self._record_nothing(iteration)
         self.n_done = iteration
-        last = {self.name: self.values[-1]} if self.values else {}
-        stops = bool(current_listener()(iteration, self.total, last))
+        stops = bool(current_listener()(iteration, self.total, self._latest()))
         if self.values:
             self.note(self.values[-1], iteration)
             rounds = self.early_stopping_rounds
@@ -302,6 +301,12 @@ class Progress:
         if self.saver is not None and not stops:  # else the same fit would go on beyond its end
             self.saver(iteration, dump, self)
         return stops
+
+    def _latest(self) -> dict[str, float]:
+        """Return the last values by name, the first of which decides when to stop."""
+        if not self.values:
+            return {}
+        return {self.name: self.values[-1]} | getattr(self.metric, "latest", {})
 
     def _record_nothing(self, iteration: int) -> bool:
         """Drop the last value, of an iteration that added no split.
@@ -311,8 +316,7 @@ class Progress:
         self.n_without_split += 1
         if self.values:
             self._forget()
-        last = {self.name: self.values[-1]} if self.values else {}
-        return bool(current_listener()(iteration, self.total, last))
+        return bool(current_listener()(iteration, self.total, self._latest()))
 
     def _forget(self) -> float:
         """Drop the value that was measured last, and return it."""

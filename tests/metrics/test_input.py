@@ -1,6 +1,7 @@
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 from metric_cases import every_metric
 from sklearn.metrics import make_scorer, mean_squared_error
@@ -151,3 +152,14 @@ def test_a_function_that_returns_no_number_is_named(value):
 
     with pytest.raises(TypeError, match=r"metric 'first' must return one number, .*; got .*"):
         get_metric(first)([0, 1], [0.1, 0.2])
+
+
+def test_a_scorer_of_several_labels_says_that_the_ranker_has_a_score():
+    labels = pd.DataFrame({"clicks": [1, 0], "sales": [0, 1]})
+    ranker = TreeDirectRanker("linear", metric="map").fit([[1.0], [2.0]], labels)
+    message = (
+        r"y must be a single label for a RankingScorer; got \['clicks', 'sales'\].*metric='map'"
+    )
+    with pytest.raises(ValueError, match=message):
+        RankingScorer("map")(ranker, [[1.0], [2.0]], labels)
+    assert 0 <= ranker.score([[1.0], [2.0]], labels) <= 1

@@ -33,14 +33,22 @@ RANKERS = {
 def test_the_first_set_and_metric_decide_and_all_are_recorded(name, tmp_path):
     alone = RANKERS[name]().set_params(metric="map").fit(*TRAIN, eval_set=SETS[0])
     metrics = ["map", get_metric("ndcg@5")]
-    found = RANKERS[name]().set_params(metric="map")
-    found.fit(*TRAIN, eval_set=SETS, eval_metric=metrics)
+    found, told = RANKERS[name]().set_params(metric="map"), []
+
+    def tell(n_done, n_total, values):
+        told.append([*values.items()])
+
+    found.fit(*TRAIN, eval_set=SETS, eval_metric=metrics, callbacks=[tell])
     np.testing.assert_array_equal(found.predict(X), alone.predict(X))
     assert found.calibration_slope_ == alone.calibration_slope_
     assert [*found.evals_result_] == ["validation", "validation_1"]
     assert found.evals_result_["validation"]["map"] == alone.evals_result_["validation"]["map"]
     lengths = {len(v) for curves in found.evals_result_.values() for v in curves.values()}
     assert len(lengths) == 1
+    curves = found.evals_result_["validation"].items()
+    first, last = ([(name, values[n]) for name, values in curves] for n in (0, -1))
+    assert told[0] == first
+    assert last in told
     found.save(tmp_path / "m")
     assert load(tmp_path / "m").evals_result_ == found.evals_result_
 

@@ -61,6 +61,10 @@ class _MetricFromStart:
     def history(self) -> list[list[float]] | None:
         return getattr(self.metric, "history", None)
 
+    @property
+    def latest(self) -> dict[str, float]:
+        return getattr(self.metric, "latest", {})
+
     def values(self, scores: np.ndarray) -> list[float]:
         return values_of(self.metric, self.start + scores)
 

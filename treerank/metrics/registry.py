@@ -26,6 +26,7 @@ from treerank.checks import (
     refuse_other_order,
 )
 from treerank.documents.ids import check_ids
+from treerank.documents.labels import refuse_several_labels
 from treerank.documents.queries import ByRow, Queries, QueryGroups
 from treerank.documents.training_queries import overlap_with_training, warn_of_cut_queries
 from treerank.metrics.all_relevant import OF_ALL
@@ -492,6 +493,12 @@ class RankingScorer:
 
     def __call__(self, estimator: Any, X: Any, y: ArrayLike, *, qid: ByRow = None) -> float:
         """Return the metric of the estimator's scores; higher is better."""
+        refuse_several_labels(
+            y,
+            where=" for a RankingScorer",
+            advice="Without scoring=, the ranker's own score is the weighted mean of its labels: "
+            f"TreeDirectRanker(metric={quote(self.metric)}).",
+        )
         qid = self.qid if qid is None else qid
         value = get_metric(self.metric)(y, estimator.predict(X), qid)
         overlap = overlap_with_training(estimator, X, y, qid)

@@ -76,6 +76,13 @@ class RecordedMetrics:
         """A text that depends on the documents, labels, queries and metrics alone."""
         return self.describe()
 
+    @property
+    def latest(self) -> dict[str, float]:
+        """Values of the metrics at the last call on the first evaluation set, by name."""
+        first = next(iter(self.curves))[0]
+        last = zip(self.curves, self.history[-1], strict=True)
+        return {name: value for (part, name), value in last if part == first}
+
     def values(self, scores: np.ndarray) -> list[float]:
         """Return the value of each curve, and record nothing.
 

@@ -228,9 +228,10 @@ class Ranker(Scored):
             first one decides when to stop. None is ``metric``.
         callbacks : sequence of callables, default=()
             Each is called as ``callback(n_done, n_total, values)`` after every iteration, with the
-            latest values of the metrics on the ``eval_set`` by name. The fit ends if one returns
-            True. Stages then go on with the next part, and an ensemble keeps the parts whose fits
-            are complete. A fit without iterations, as of a linear model, calls none, and warns.
+            latest values of the metrics on the first ``eval_set`` by name. The fit ends if one
+            returns True. Stages then go on with the next part, and an ensemble keeps the parts
+            whose fits are complete. A fit without iterations, as of a linear model, calls none, and
+            warns.
 
         Returns
         -------

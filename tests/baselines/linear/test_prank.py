@@ -63,6 +63,13 @@ def test_each_perceptron_sees_a_share_of_its_own():
     assert len(np.unique(everything, axis=0)) == 1
 
 
+def test_callbacks_are_told_of_errors_without_an_eval_set():
+    told = []
+    PRank(n_epochs=2, random_state=0).fit(X, y, callbacks=[lambda *progress: told.append(progress)])
+    assert [list(values) for _, _, values in told] == [["negative_errors"]] * 2
+    assert all(values["negative_errors"] <= 0 for _, _, values in told)
+
+
 def test_large_margin_prank_is_the_mean_of_its_perceptrons():
     ranker = LargeMarginPRank(n_perceptrons=1, share=1.0, n_epochs=3, random_state=0).fit(X, y)
     np.testing.assert_allclose(ranker.coef_, PRank(n_epochs=3, random_state=0).fit(X, y).coef_)

@@ -32,6 +32,11 @@ _NO_WEIGHTS = dict.fromkeys(("sample_weight", "query_weight", "given_pairs"), _O
 _MOST_LEVELS = 1000
 
 
+def negative_errors(errors: np.ndarray) -> int:
+    """Return the negated number of errors, which is higher for a better epoch."""
+    return -int(errors.sum())
+
+
 @estimator(kw_only=True)
 class PRank(LinearRanker):
     """A linear ranker with a threshold between every two levels of relevance [1]_.
@@ -112,7 +117,7 @@ class PRank(LinearRanker):
                 f"y must have at most {_MOST_LEVELS} levels, which PRank separates by thresholds; "
                 f"got {len(self.levels_)}."
             )
-        metric = held_out.metric if held_out is not None else lambda errors: -errors.sum()
+        metric = held_out.metric if held_out is not None else negative_errors
         progress = Progress(metric, self.early_stopping_rounds, total=self.n_epochs)
         n_weights = n_products(len(scale.mean), self._quadratic)
         best = np.zeros(n_weights), np.zeros(len(self.levels_) - 1)
