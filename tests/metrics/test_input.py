@@ -155,7 +155,7 @@ def test_a_function_that_returns_no_number_is_named(value):
 
 
 def test_a_scorer_of_several_labels_says_that_the_ranker_has_a_score():
-    labels = pd.DataFrame({"clicks": [1, 0], "sales": [0, 1]})
+    labels = pd.DataFrame({"clicks": [0, 1], "sales": [0, 1]})
     ranker = TreeDirectRanker("linear", metric="map").fit([[1.0], [2.0]], labels)
     message = (
         r"y must be a single label for a RankingScorer; got \['clicks', 'sales'\].*metric='map'"
