@@ -244,6 +244,33 @@ def test_a_linear_model_of_a_plugin_is_named_as_such(tmp_path):
         read_forest(tmp_path / "model")
 
 
+def plugin_answer(kind, definition, **entries):
+    """Return what a plugin answers to GET _ltr/_model/shop, as text."""
+    features = {"name": "set", "features": [{"name": name} for name in NAMES]}
+    model = {"type": kind, "definition": definition} | entries
+    inner = {"name": "shop", "feature_set": features, "model": model}
+    return json.dumps({"_index": ".ltrstore", "_source": {"type": "model", "model": inner}})
+
+
+def ranklib_stump(feature):
+    sides = ["<split><output>-1</output></split>", "<split><output>1</output></split>"]
+    split = f"<feature>{feature}</feature><threshold>0.5</threshold>{''.join(sides)}"
+    tree = f"<tree id='1' weight='1'><split>{split}</split></tree>"
+    return f"## LambdaMART\n<ensemble>{tree}</ensemble>"
+
+
+def test_features_of_ranklib_have_the_names_of_the_feature_set(tmp_path):
+    path = tmp_path / "model"
+    path.write_text(plugin_answer("model/ranklib", ranklib_stump(feature=2)))
+    ranker = ForestRanker(read_forest(path))
+    frame = pd.DataFrame({"brand": [9.0, 9.0], "price": [0.0, 1.0], "age": 9.0, "title": 9.0})
+    np.testing.assert_array_equal(ranker.predict(frame), [-1, 1])
+    assert ranker.trees.feature_names == tuple(NAMES)
+    path.write_text(plugin_answer("model/ranklib", ranklib_stump(feature=5)))
+    with pytest.raises(ValueError, match="features up to 4, as its feature set does; got 5"):
+        read_forest(path)
+
+
 def test_random_forests_of_ranklib_are_means_of_their_bags(tmp_path):
     def bag(*values):
         trees = "".join(

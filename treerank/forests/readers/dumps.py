@@ -45,10 +45,14 @@ def read_plugin_model(document: dict[str, Any], read: Callable[[Any], Forest]) -
     if isinstance(definition, str) and kind != "model/ranklib":
         definition = json.loads(definition)
     forest = read(definition)
-    if names is None or kind == "model/ranklib":
-        if names is None:
-            return forest
-        return replace(forest, n_features=len(names), has_all_columns=True)
+    if names is None:
+        return forest
+    if kind == "model/ranklib":  # whose features are numbered as in the feature set
+        if forest.n_features > len(names):
+            _refuse(
+                f"features up to {len(names)}, as its feature set does; got {forest.n_features}"
+            )
+        return replace(forest, n_features=len(names), feature_names=names, has_all_columns=True)
     return with_columns(forest, names)
 
 
