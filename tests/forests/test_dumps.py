@@ -271,6 +271,18 @@ def test_features_of_ranklib_have_the_names_of_the_feature_set(tmp_path):
         read_forest(path)
 
 
+@pytest.mark.parametrize("kind", ["model/ranklib", "model/xgboost+json"])
+def test_normalizers_of_a_plugin_are_refused(kind, tmp_path):
+    definition = [SPLIT | {"children": LEAVES}] if "json" in kind else ranklib_stump(feature=2)
+    normalizers = {"price": {"standard": {"mean": 5.0, "standard_deviation": 2.0}}}
+    path = tmp_path / "model"
+    path.write_text(plugin_answer(kind, definition, feature_normalizers=normalizers))
+    with pytest.raises(ValueError, match=r"no feature_normalizers, .*\['price'\]. Delete them"):
+        read_forest(path)
+    path.write_text(plugin_answer(kind, definition, feature_normalizers={}))
+    assert read_forest(path).feature_names == tuple(NAMES)
+
+
 def test_random_forests_of_ranklib_are_means_of_their_bags(tmp_path):
     def bag(*values):
         trees = "".join(

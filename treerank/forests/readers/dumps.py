@@ -15,6 +15,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from treerank.checks import quote
 from treerank.documents.columns import name_with_spaces
 from treerank.forests.building import GrowingForest
 from treerank.forests.forest import CategorySets, Forest
@@ -42,6 +43,13 @@ def read_plugin_model(document: dict[str, Any], read: Callable[[Any], Forest]) -
     kind, definition = model["type"], model["definition"]
     if kind == "model/linear":
         _refuse("trees, not the factors of a linear model")
+    normalizers = model.get("feature_normalizers")
+    if normalizers:
+        _refuse(
+            f"no feature_normalizers, which change values before the trees see them; got some for "
+            f"{quote([*normalizers])}. Delete them from the file, and give the ranker columns that "
+            "are normalized"
+        )
     if isinstance(definition, str) and kind != "model/ranklib":
         definition = json.loads(definition)
     forest = read(definition)
