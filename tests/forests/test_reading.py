@@ -380,6 +380,23 @@ def test_rankers_of_xgboost_score_as_they_do_there(settings, name, tmp_path):
     assert (forest.n_trees < n_trees) == ("learning_rate" in settings)
 
 
+@pytest.mark.parametrize("booster", ["gbtree", "dart"])
+@pytest.mark.parametrize("n_parallel", [1, 4])
+def test_models_of_xgboost_1_end_at_their_best_iteration(booster, n_parallel, tmp_path):
+    X, y, qid = DATA
+    settings = STOPPED | {"booster": booster, "num_parallel_tree": n_parallel, "subsample": 0.5}
+    old = xgboost.XGBRanker(n_estimators=20, max_depth=3, n_jobs=1, random_state=0, **settings)
+    old.fit(X, y, qid=qid, eval_set=[(X[::-1], y)], eval_qid=[qid], verbose=False)
+    document = json.loads(old.get_booster().save_raw("json"))
+    boosted = document["learner"]["gradient_booster"]
+    model = boosted["gbtree"]["model"] if booster == "dart" else boosted["model"]
+    del model["iteration_indptr"], model["cats"]  # which XGBoost 1 does not write
+    forest = read(tmp_path, json.dumps(document))
+    assert forest.n_trees == n_parallel * (old.best_iteration + 1) < len(model["trees"])
+    scores = forest_scores(forest, X)[:, 0].astype(np.float32)
+    np.testing.assert_array_equal(scores, old.predict(X))
+
+
 def test_nodes_that_xgboost_has_pruned_are_skipped(tmp_path):
     X, y, qid = DATA
     settings = {"tree_method": "exact", "gamma": 1.0, "n_jobs": 1, "n_estimators": 5}

@@ -124,9 +124,18 @@ def read_xgboost_model(document: dict[str, Any]) -> Forest:
         forest = replace(forest, values=values.astype(np.float64))
     best = learner.get("attributes", {}).get("best_iteration")
     if best is not None:
-        ends = model.get("iteration_indptr", range(forest.n_trees + 1))
-        forest = some_trees(forest, 0, int(ends[np.clip(int(best) + 1, 0, len(ends) - 1)]))
+        forest = some_trees(forest, 0, _end_of_iteration(model, int(best), forest.n_trees))
     return forest if margin is None else _with_margin(forest, margin)
+
+
+def _end_of_iteration(model, number, n_trees):
+    """Return the number of trees up to an iteration, which is numbered from 0, and with it.
+
+    XGBoost 1 does not tell where iterations end, and has the same number of trees in each.
+    """
+    n_parallel = _whole(_entry(model, "gbtree_model_param", dict), "num_parallel_tree", "1")
+    ends = model.get("iteration_indptr", range(0, n_trees + 1, max(1, n_parallel)))
+    return int(ends[np.clip(number + 1, 0, len(ends) - 1)])
 
 
 def _with_margin(forest: Forest, margin: Callable[[np.ndarray], np.ndarray]) -> Forest:
