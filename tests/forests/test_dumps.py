@@ -348,6 +348,8 @@ def test_linear_boosters_are_said_to_have_no_trees(tmp_path):
         ("tree_info", [], "the same number of trees"),
         ("max_feature_idx", 1, "a name for each feature"),
         ("num_tree_per_iteration", 2, "a ranker has one output"),
+        ("monotone_constraints", [0, 2, 0, 0], "monotone_constraints must be -1 or 1 by column"),
+        ("monotone_constraints", [0, 0, 0, 0, 1], "monotone_constraints must be -1 or 1 by column"),
     ],
 )
 def test_damaged_dumps_of_lightgbm_are_refused(key, value, rule, tmp_path):

@@ -1,12 +1,21 @@
+import json
 from dataclasses import replace
 
+import lightgbm
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from treerank import HistogramTrees, LightGBMTrees, TreeDirectRanker, make_web_search
+from treerank import (
+    HistogramTrees,
+    LightGBMTrees,
+    TreeDirectRanker,
+    load,
+    make_web_search,
+    read_forest,
+)
 from treerank.baselines import MART, LambdaMART, RankSVM
 from treerank.documents.training_queries import overlap_with_training
 from treerank.feature_parts.refit import RefitTrees
@@ -170,6 +179,28 @@ def test_new_trees_keep_monotone_constraints_which_new_leaves_would_not(constrai
         message = r"learn must be 'trees' for a ranker with monotone_constraints.*; got 'leaves'"
         with pytest.raises(ValueError, match=message):
             refresh(candidate, *rows(LATER, X, y))
+
+
+@pytest.mark.parametrize("kind", ["booster", "dump", "names", "saved"])
+def test_new_trees_keep_the_monotone_constraints_of_a_model_of_lightgbm(kind, tmp_path):
+    X, y = rising_then_turning()
+    frame, path = pd.DataFrame(X, columns=["a", "b", "c"]), tmp_path / "model"
+    params = {"monotone_constraints": [1, 0, 0], "verbosity": -1, "num_threads": 1}
+    source = lightgbm.train(params, lightgbm.Dataset(frame[OLD], y[OLD]), 5)
+    if kind == "dump":
+        path.write_text(json.dumps(source.dump_model()))
+        source = path
+    trees = read_forest(source, feature_names=["c", "b", "a"] if kind == "names" else None)
+    ranker = ForestRanker(trees)
+    if kind == "saved":
+        ranker.save(path)
+        ranker = load(path)
+    with pytest.raises(ValueError, match=r"learn must be 'trees' for a ranker with monotone_con"):
+        refresh(ranker, frame[LATER], y[LATER], QID[LATER])
+    candidate = refresh(ranker, frame[LATER], y[LATER], QID[LATER], learn="trees").candidate
+    grid = pd.DataFrame({"a": np.linspace(0, 1, 101), "b": 0.5, "c": 0.5})
+    assert np.diff(candidate.predict(grid)).min() >= 0
+    assert candidate.forest().n_trees > 5
 
 
 def test_a_sign_of_zero_is_no_constraint():

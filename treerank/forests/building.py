@@ -114,8 +114,8 @@ def sample_trees(
 def joined(forests: Sequence[Forest], **fields: Any) -> Forest:
     """Return the trees of several forests over the same features, one after the other.
 
-    ``fields`` replace fields of the result, which else come from the first forest. Forests that
-    treat different numbers as missing are refused.
+    ``fields`` replace fields of the result, which else come from the first forest; its monotone
+    constraints are dropped. Forests that treat different numbers as missing are refused.
     """
     rules = {forest.categories.rule for forest in forests if forest.categories is not None}
     magnitudes = {forest.missing_up_to for forest in forests}
@@ -135,7 +135,7 @@ def joined(forests: Sequence[Forest], **fields: Any) -> Forest:
     gains = [forest.gain for forest in forests if forest.gain is not None]
     arrays["gain"] = np.concatenate(gains) if len(gains) == len(forests) else None
     arrays["categories"] = _joined_sets(forests)
-    return replace(forests[0], **arrays | fields)
+    return replace(forests[0], monotone_constraints=None, **arrays | fields)
 
 
 def summed(forests: Sequence[Forest], factor: float = 1.0) -> Forest:
@@ -189,6 +189,7 @@ def folded(forest: Forest, weight: np.ndarray) -> Forest:
         tree_output=np.zeros(forest.n_trees, dtype=np.int32),
         constant=np.array([forest.constant @ weight]),
         sum_dtype="float64",
+        monotone_constraints=None,
     )
 
 

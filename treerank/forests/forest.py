@@ -16,7 +16,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from treerank.checks import check_choice, is_of_engine, quote
+from treerank.checks import check_choice, is_of_engine, is_whole, quote
 from treerank.documents.columns import Columns, check_columns
 from treerank.documents.training_queries import TrainingQueries
 from treerank.files.states import array, check_state, count, optional
@@ -99,6 +99,9 @@ class Forest:
     training_queries : TrainingQueries, default=None
         What is remembered of the queries that the trees were trained on, if anything is. A ranker
         that starts from the trees remembers them, too.
+    monotone_constraints : dict from int to int, default=None
+        -1 or 1 by column number: where the trees are known to fall or to rise in a feature, as a
+        model of LightGBM says. ``None`` is unknown.
     has_all_columns : bool, default=True
         Whether ``n_features`` and ``feature_names`` are those of all columns, in their order. A
         dump of XGBoost and a model of RankLib have only the features that the trees use.
@@ -141,6 +144,7 @@ class Forest:
     gain: np.ndarray | None = None
     levels: dict[int, list[Any]] | None = None
     training_queries: TrainingQueries | None = None
+    monotone_constraints: dict[int, int] | None = None
     has_all_columns: bool = True
 
     def __post_init__(self) -> None:
@@ -172,6 +176,8 @@ class Forest:
         entries = {} if queries is None else {"training_queries": queries.as_state()}
         if self.has_all_columns:
             del state["has_all_columns"]
+        if self.monotone_constraints is None:
+            del state["monotone_constraints"]
         return state | {"categories": None if sets is None else dict(vars(sets))} | entries
 
     @classmethod
@@ -313,7 +319,12 @@ class Forest:
         used = np.unique(self.feature[~self.is_leaf])
         feature = np.where(self.is_leaf, -1, np.searchsorted(used, self.feature)).astype(np.int32)
         return used, replace(
-            self, n_features=len(used), feature=feature, feature_names=None, levels=None
+            self,
+            n_features=len(used),
+            feature=feature,
+            feature_names=None,
+            levels=None,
+            monotone_constraints=None,
         )
 
     def _check_splits(self) -> None:
@@ -327,6 +338,10 @@ class Forest:
         texts = [name for name in names or () if isinstance(name, str)]
         are_texts = names is None or len(names) == len(texts) == self.n_features
         _require("feature_names", are_texts, "one text for each feature")
+        signs = self.monotone_constraints or {}
+        are_columns = all(is_whole(j) and 0 <= j < self.n_features for j in signs)
+        are_signs = are_columns and all(sign in (-1, 1) for sign in signs.values())
+        _require("monotone_constraints", are_signs, "-1 or 1 by column number")
 
     def _check_values(self) -> None:
         width, outputs = self.values.shape[1], self.tree_output
@@ -352,7 +367,7 @@ class Forest:
 
 
 #: Entries of a state that are there only where they are not the default.
-_OPTIONAL = {"has_all_columns", "training_queries"}
+_OPTIONAL = {"has_all_columns", "monotone_constraints", "training_queries"}
 _RULES = {
     "n_features": count(),
     "feature": array("int32", "n_nodes", at_least=-1, below="n_features"),

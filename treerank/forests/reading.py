@@ -62,7 +62,9 @@ def read_forest(
     of XGBoost (``get_dump(dump_format="json")``) that Vespa reads; and a ``model/xgboost+json``,
     ``model/xgboost+json+raw`` or ``model/ranklib`` of the plugins of Elasticsearch and OpenSearch,
     alone, in the request that uploads it, or in the answer to ``GET _ltr/_model/NAME``.
-    :class:`~treerank.rankers.forest_ranker.ForestRanker` makes a ranker of it.
+    :class:`~treerank.rankers.forest_ranker.ForestRanker` makes a ranker of it. Only models
+    of LightGBM tell their monotone constraints, which :func:`treerank.rankers.refresh` keeps; it
+    cannot keep other constraints.
 
     Columns of data frames are found by their names in the file. If the file has no names, or
     default names such as f0, f1, ... or LightGBM's Column_0, Column_1, ..., they are found by

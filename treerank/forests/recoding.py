@@ -53,6 +53,7 @@ def recoded(forest: Forest, columns: Columns, n_features: int) -> Forest:
         feature_names=columns.names,
         has_all_columns=True,
         levels=levels or (forest.levels if columns.names is None else None),
+        monotone_constraints=None,
     )
 
 

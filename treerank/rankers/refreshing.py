@@ -112,7 +112,8 @@ def refresh(
         :class:`~treerank.feature_parts.refit.RefitTrees`. New trees keep the monotone and
         interaction constraints of the ranker's trees. Refitted leaves cannot keep monotone
         constraints, so "leaves" refuses them. Interaction constraints hold for the splits that are
-        kept, but later trees on top of refitted leaves do not know them.
+        kept, but later trees on top of refitted leaves do not know them. Of models that
+        :func:`treerank.read_forest` has read, only the monotone constraints of LightGBM are known.
     n_splits : int, default=5
         Number of folds of the new queries.
     level : float, default=0.95
@@ -186,7 +187,8 @@ def _constraints_of(ranker: Ranker) -> dict[str, Any]:
     Refuses trees with different constraints, whose sum keeps none of them.
     """
     if not isinstance(ranker, DirectRanker):
-        return {}
+        signs = ranker.forest().monotone_constraints
+        return {} if signs is None else {"monotone_constraints": signs}
     n_features, names = ranker.n_features_in_, ranker.columns_.names
     found = [constraints_of(t, n_features, names) for t in _boosted_trees(ranker.feature_part_)]
     for constraints in found:  # without a sign there is no monotone constraint

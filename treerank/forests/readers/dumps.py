@@ -19,7 +19,7 @@ from treerank.checks import quote
 from treerank.documents.columns import name_with_spaces
 from treerank.forests.building import GrowingForest
 from treerank.forests.forest import CategorySets, Forest
-from treerank.forests.readers.lightgbm import averaged, forest_of_trees, with_levels
+from treerank.forests.readers.lightgbm import averaged, forest_of_trees, with_levels, with_signs
 from treerank.forests.thresholds import below_in_single
 
 _NUMBERED = re.compile("f([0-9]{1,9})")
@@ -71,9 +71,9 @@ def with_columns(forest: Forest, names: tuple[str, ...]) -> Forest:
     """
     splits = np.flatnonzero(forest.feature >= 0)
     used, number = np.unique(forest.feature[splits], return_inverse=True)
-    levels = forest.levels or {}
+    levels, signs = forest.levels or {}, forest.monotone_constraints or {}
     name_of = {}
-    for feature in {*used.tolist(), *levels}:
+    for feature in {*used.tolist(), *levels, *signs}:
         name = forest.feature_names[feature] if forest.feature_names else f"f{feature}"
         name_of[feature] = name if name in names else name_with_spaces(name, names) or name
     split_names = [name_of[feature] for feature in used.tolist()]
@@ -84,6 +84,11 @@ def with_columns(forest: Forest, names: tuple[str, ...]) -> Forest:
             f"{', '.join(unknown):.200}."
         )
     columns = [names.index(name) for name in split_names]
+
+    def by_column(values: dict[int, Any]) -> dict[int, Any] | None:
+        column_of = {j: names.index(name_of[j]) for j in values if name_of[j] in names}
+        return {column: values[j] for j, column in column_of.items()} or None
+
     feature = forest.feature.copy()
     feature[splits] = np.array(columns, dtype=np.int32)[number]
     return replace(
@@ -92,7 +97,8 @@ def with_columns(forest: Forest, names: tuple[str, ...]) -> Forest:
         feature=feature,
         feature_names=names,
         has_all_columns=True,
-        levels={names.index(name_of[j]): levels[j] for j in levels if name_of[j] in names} or None,
+        levels=by_column(levels),
+        monotone_constraints=by_column(signs),
     )
 
 
@@ -180,6 +186,7 @@ def read_lightgbm_dump(document: dict[str, Any]) -> Forest:
     forest = forest_of_trees(trees, n_features, n_outputs, names)
     if document.get("average_output"):
         forest = averaged(forest)
+    forest = with_signs(forest, document.get("monotone_constraints") or [])
     levels = document.get("pandas_categorical") or []
     infos = [document.get("feature_infos", {}).get(name) for name in names]
     codes = [info.get("values", []) if info else [] for info in infos]

@@ -41,6 +41,7 @@ _OTHER = ("num_leaves", "num_cat", "cat_boundaries", "cat_threshold", "is_linear
 _KNOWN = {*_OTHER, *chain(*_PER_SPLIT.values(), *_PER_LEAF.values())}
 #: Categories of pandas, told behind the trees, for each column of categories in order.
 _LEVELS = re.compile(r"^pandas_categorical:(\[.*\])$", re.MULTILINE)
+_SIGNS = re.compile(r"^monotone_constraints=(.+)$", re.MULTILINE)
 _INFOS = re.compile(r"^feature_infos=(.*)$", re.MULTILINE)
 #: What a model tells of a column of categories: its codes; and of numbers: their range.
 _CODES = re.compile(r"-?\d{1,10}(:-?\d{1,10})*+")
@@ -101,8 +102,10 @@ def forest_of_trees(
 
 
 def read_lightgbm_model(text: str) -> Forest:
-    """Return the trees of a model's text, with the categories of its columns if known."""
-    forest = read_lightgbm(text)
+    """Return the trees of a model's text, with constraints and categories of columns if known."""
+    forest, sign_match = read_lightgbm(text), _SIGNS.search(text)
+    if sign_match:
+        forest = with_signs(forest, [*map(int, sign_match[1].split(" "))])
     end = text.rfind("\nend of trees")
     level_match, column_match = _LEVELS.search(text, end), _CATEGORICAL.search(text, end)
     if not level_match:
@@ -113,6 +116,12 @@ def read_lightgbm_model(text: str) -> Forest:
     ranges = [match and (float(match[1]), float(match[2])) for match in matches]
     columns = sorted(map(int, column_match[1].split(","))) if column_match else None
     return with_levels(forest, json.loads(level_match[1]), codes, ranges, columns)
+
+
+def with_signs(forest: Forest, signs: list[int]) -> Forest:
+    """Return a forest with the monotone constraints of its columns: -1, 0 for none, or 1."""
+    by_column = {j: sign for j, sign in enumerate(signs) if sign != 0}
+    return replace(forest, monotone_constraints=by_column or None)
 
 
 def with_levels(
