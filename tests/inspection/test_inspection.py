@@ -1,4 +1,5 @@
 import tracemalloc
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -18,6 +19,7 @@ from treerank.inspection.importance import permutation_importance
 from treerank.inspection.leaks import duplicates, single_features
 from treerank.inspection.rank_changes import costly_rank_changes
 from treerank.metrics import NDCG, RankingScorer, get_metric
+from treerank.rankers import ForestRanker
 from treerank.rankers.ranker import Ranker
 from treerank.statistics import adjust_holm
 
@@ -216,6 +218,19 @@ def test_the_effect_of_a_category_is_shown_by_its_name():
             effect(fitted, frame, QID, feature=feature, values=[])
         with pytest.raises((TypeError, ValueError), match=r"values must be .*; got"):
             effect(fitted, frame, QID, feature=feature, values=0.5)
+
+
+def test_the_effect_of_categories_leaves_out_codes_of_no_category():
+    frame = pd.DataFrame({"price": X[:, 0], "shop": np.where(X[:, 1] > 0, "b", "a")})
+    fitted = TreeDirectRanker(HistogramTrees(5, min_child_samples=1), random_state=0)
+    trees = fitted.fit(frame, np.where(frame["shop"] == "b", 2.0, Y > 1), QID).forest()
+    codes = np.column_stack([frame["price"], np.resize([1.0, 0.0, -1.0, 7.0, 0.5, 1e30], len(X))])
+    ranker = ForestRanker(replace(trees, feature_names=None))
+    found = effect(ranker, codes, QID, feature=1)
+    assert found.values.tolist() == ["a", "b"]
+    codes[:, 1] = -1.0
+    with pytest.raises(ValueError, match="feature must have a value in some document; got none"):
+        effect(ranker, codes, QID, feature=1)
 
 
 class Product(Ranker):

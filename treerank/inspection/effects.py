@@ -182,7 +182,7 @@ def _grid(present, values):
 def _codes(present, values, categories):
     """Return codes of categories, ascending: of the given ones, or of so many frequent ones.
 
-    ``present`` are the codes of documents.
+    ``present`` are the codes of documents; arrays may hold codes of no category, such as -1.
     """
     if not isinstance(values, int | np.integer):
         if isinstance(values, str) or not isinstance(values, Sequence | np.ndarray):
@@ -198,6 +198,7 @@ def _codes(present, values, categories):
         if len(values) == 0:
             raise ValueError(f"values must have at least one entry; got {quote(values)}.")
         return np.unique([categories.index(value) for value in values])
+    present = present[np.isin(present, range(len(categories)))]
     _check_number(values, present)
     codes, counts = np.unique(present.astype(int), return_counts=True)
     return np.sort(codes[np.argsort(-counts, kind="stable")[:values]])
