@@ -34,6 +34,8 @@ def test_what_is_not_there_or_does_not_fit_is_bad_input(files, tmp_path):
     table.write_text("label,query\n")
     places = tmp_path / "places.csv"
     places.write_text("label,query,price,place\n1,1,2,top\n0,1,3,end\n")
+    binary = tmp_path / "model.cbm"
+    binary.write_bytes(b"CBM1\0")
     fit = "fit", files.train, "-m", tmp_path / "m"
     compare = "compare", files.train, "--ranker", "PRank"
     cases = {
@@ -64,6 +66,7 @@ def test_what_is_not_there_or_does_not_fit_is_bad_input(files, tmp_path):
         (*compare, "--output", "table.doc"): "path must end in one of",
         (*compare, "--store", files.test): "store must be a folder; got the file",
         ("compare", files.test, files.model): "Write the model first, then the data",
+        ("rank", binary, files.test): "binary format; write `save_model(path, format='json')`\n",
         ("compare", files.model, files.model): "is a model; write models first, then the data",
         ("compare", files.model, files.model, files.test): "is there twice; a model is compared",
     }

@@ -1,5 +1,7 @@
 import functools
+import gzip
 import json
+import pickle
 import re
 import tracemalloc
 
@@ -235,6 +237,28 @@ def test_a_damaged_file_is_one_error_that_names_it(name, tmp_path):
     with pytest.raises(ValueError, match=re.escape(str(tmp_path / "model"))) as caught:
         read(tmp_path, DAMAGED[name])
     assert len(str(caught.value)) < 1500
+
+
+@pytest.mark.parametrize(
+    ("content", "advice"),
+    [
+        (b"CBM1\0\1\2", r"CatBoost's binary format; .*, format='json'"),
+        (b"binf\0\0\0\x3f", r"XGBoost's old binary format; .*`save_model\('model.json'\)"),
+        (gzip.compress(b"tree\n"), "a compressed file; decompress it"),
+        (pickle.dumps({"a": 1}), r"a pickle, .* pass the model: `read_forest\(model\)`"),
+        (b"\xff\xfe\x00", "a file of none of a plugin"),
+    ],
+    ids=["CatBoost", "XGBoost", "gzip", "pickle", "other"],
+)
+def test_a_binary_file_is_answered_by_what_to_write_instead(content, advice, tmp_path):
+    with pytest.raises(ValueError, match=f"model does not; got {advice}"):
+        read(tmp_path, content)
+
+
+def test_a_saved_ranker_is_read_by_load(tmp_path):
+    ForestRanker(one_leaf(4)).save(tmp_path / "model")
+    with pytest.raises(ValueError, match=r"got a zip file; treerank\.load\(path\) reads a ranker"):
+        read_forest(tmp_path / "model")
 
 
 def test_a_high_number_of_a_feature_takes_no_memory(tmp_path):

@@ -29,7 +29,7 @@ from treerank.files.archive import is_archive
 from treerank.files.compression import STANDARD_INPUT, is_regular_file
 from treerank.files.object_stores import as_url, shown
 from treerank.files.replaced import check_output
-from treerank.forests.reading import READERS, read_forest
+from treerank.forests.reading import READERS, UnknownFormatError, read_forest
 from treerank.metrics.registry import get_metric
 from treerank.rankers.forest_ranker import ForestRanker
 from treerank.rankers.model_file import columns_in
@@ -255,6 +255,8 @@ def read_model(path: Path) -> Any:
     try:
         return ForestRanker(read_forest(path))
     except ValueError as error:
+        if not isinstance(error.__cause__, UnknownFormatError):
+            raise
         raise ValueError(f"{error}. Write the model first, then the data.") from error
 
 

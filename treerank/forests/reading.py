@@ -46,6 +46,21 @@ READERS: dict[str, tuple[tuple[str, ...], Callable[[Any], Forest]]] = {
     "XGBoost's get_dump": (("splits",), read_xgboost_dump),
     "treerank's JSON": (("format",), read_forest_json),
 }
+#: What binary files are and what to do about them, by their first bytes.
+_BINARY = {
+    b"CBM1": "CatBoost's binary format; write `save_model(path, format='json')`",
+    b"PK\x03\x04": "a zip file; treerank.load(path) reads a ranker that treerank has saved",
+    b"\x1f\x8b": "a compressed file; decompress it, as gunzip does",
+    b"\x80": "a pickle, which may run code; load it and pass the model: `read_forest(model)`",
+    b"binf": "XGBoost's old binary format; write `save_model('model.json')` in XGBoost 3.0",
+}
+
+
+class UnknownFormatError(ValueError):
+    """A file is of no format that can be read."""
+
+    def __init__(self) -> None:
+        super().__init__(f"a file of none of {', '.join(READERS)}")
 
 
 @check_arguments
@@ -181,14 +196,20 @@ def _read(document: Any) -> Forest:
     if isinstance(document, str) and document.startswith("booster["):
         advice = "write `dump_model(path, dump_format='json')` or `save_model(path)`"
         raise ValueError(f"XGBoost's dump as text, in which numbers are rounded; {advice}")
-    raise ValueError(f"a file of none of {', '.join(READERS)}")
+    raise UnknownFormatError
 
 
 def _document(content: bytes) -> Any:
     """Return the content of a file: an object of JSON or UBJSON, or otherwise text."""
     if is_ubjson(content):
         return read_ubjson(content)
-    text = content.decode("utf-8")
+    for start, advice in _BINARY.items():
+        if content.startswith(start):
+            raise ValueError(advice)
+    try:
+        text = content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise UnknownFormatError from error
     return json.loads(text) if text.lstrip().startswith(("{", "[")) else text
 
 
