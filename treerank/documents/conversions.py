@@ -149,7 +149,7 @@ def code_advice(column: Any) -> str:
     >>> code_advice(nw.from_native(X)["size"])
     "If it was a category in training, write its codes: X['size'] = X['size'].astype(\
 pd.CategoricalDtype(kinds)).cat.codes.replace(-1, np.nan), where kinds are the categories of the \
-training data in their order. The model file does not contain them."
+training data in their order. The model file does not tell which categories this column has."
     """
     template = "{}.astype(pd.CategoricalDtype(kinds)).cat.codes.replace(-1, np.nan)"
     if column.implementation.is_polars():
@@ -157,7 +157,7 @@ training data in their order. The model file does not contain them."
     return (
         f"If it was a category in training, write its codes: {_assigned(column, template)}, where "
         "kinds are the categories of the training data in their order. The model file does not "
-        "contain them."
+        "tell which categories this column has."
     )
 
 

@@ -85,6 +85,10 @@ def test_categories_of_uncertain_columns_are_not_taken(columns, options, as_dump
     ranker = ForestRanker(read_forest(path))
     with pytest.raises(TypeError, match="X must hold numbers, as in fit; got Categorical") as error:
         ranker.predict(frame)
+    # The file has the lists of categories, but not of which columns they are.
+    assert str(error.value).endswith(
+        "The model file does not tell which categories this column has."
+    )
     kinds = list(frame["size"].cat.categories)
     X = frame.assign(**{
         name: frame[name].cat.codes for name in frame if frame[name].dtype == "category"
