@@ -162,6 +162,13 @@ def test_trees_of_catboost_are_read(policy, nan_mode, tmp_path):
         np.testing.assert_allclose(ranker.predict(X), old.predict(X), rtol=0, atol=1e-14)
 
 
+def test_a_model_of_catboost_with_several_outputs_is_refused(tmp_path):
+    tree = {"splits": [], "leaf_values": [1, 2, 3]}
+    model = CATS | {"oblivious_trees": [tree], "scale_and_bias": [1, [0, 0, 0]]}
+    with pytest.raises(ValueError, match=r"got a ranker has one output; got 3$"):
+        read(tmp_path, json.dumps(model))
+
+
 def test_a_model_of_ranklib_is_weighted_and_its_missing_values_are_zero(tmp_path):
     forest = read(tmp_path, f"## LambdaMART\n## x\n\n{TREE.replace(LEAF, SPLIT)}\n")
     assert (forest.n_features, forest.n_trees) == (2, 1)

@@ -49,6 +49,8 @@ def _names(features: list[dict[str, Any]]) -> tuple[str, ...] | None:
 def _scale_and_bias(document: dict[str, Any]) -> tuple[float, float]:
     scale, bias = document.get("scale_and_bias", (1, 0))
     if isinstance(bias, list):
+        if len(bias) != 1:
+            raise ValueError(f"a ranker has one output; got {len(bias)}")
         (bias,) = bias
     return _number(scale), _number(bias)
 
