@@ -373,6 +373,24 @@ def test_margins_of_other_objectives_are_read(objective, tmp_path):
         np.testing.assert_array_equal(scores, margins)
 
 
+@pytest.mark.parametrize(
+    ("params", "rule"),
+    [
+        ({"objective": "multi:softprob", "num_class": 3}, r"a ranker has one output; got 3$"),
+        (
+            {"objective": "survival:cox"},
+            "must have an objective among binary:hinge, binary:logistic, .*reg:tweedie",
+        ),
+        ({"booster": "gblinear"}, "must have trees of booster 'gbtree' or 'dart'"),
+    ],
+)
+def test_what_is_read_of_xgboost_is_named_where_a_model_is_refused(params, rule):
+    X, y, _ = DATA
+    model = xgboost.train(params, xgboost.DMatrix(X, np.minimum(y, 2)), 1)
+    with pytest.raises(ValueError, match=rule):
+        read_forest(model)
+
+
 def test_a_margin_outside_of_its_range_is_refused(tmp_path):
     data = xgboost.DMatrix(np.arange(8.0)[:, None], np.arange(8) % 2)
     model = xgboost.train({"objective": "binary:logistic", "base_score": 0.5}, data, 1)

@@ -104,15 +104,23 @@ def read_xgboost_model(document: dict[str, Any]) -> Forest:
     ``base_score`` may differ in its last digit, since XGBoost takes it from the C library. A fit
     that stopped early scores by the trees up to its best iteration, as XGBRanker does.
     """
-    learner = dict(document["learner"])
+    learner = dict(_entry(document, "learner", dict))
+    objective = _entry(_entry(learner, "objective", dict), "name", str)
+    n_classes = _whole(_entry(learner, "learner_model_param", dict), "num_class", "0")
+    if n_classes > 1:
+        raise ValueError(f"a ranker has one output; got {n_classes}")
+    if objective not in (*_OBJECTIVES, *_MARGINS):
+        _refuse(f"an objective among {', '.join(sorted((*_OBJECTIVES, *_MARGINS)))}")
     boosted, weights = dict(_entry(learner, "gradient_booster", dict)), None
-    if boosted.get("name") == "dart":
+    if boosted.get("name") not in ("gbtree", "dart"):
+        _refuse("trees of booster 'gbtree' or 'dart'")
+    if boosted["name"] == "dart":
         weights = _array(boosted, "weight_drop", "f")
         boosted = dict(_entry(boosted, "gbtree", dict)) | {"name": "gbtree"}
     model = dict(_entry(boosted, "model", dict, {}))
     names_of_categories = model.pop("cats", {})
     learner["gradient_booster"] = boosted | ({"model": model} if model else {})
-    margin = _MARGINS.get(dict(learner["objective"]).get("name", ""))
+    margin = _MARGINS.get(objective)
     if margin is not None:
         learner["objective"] = {"name": "reg:squarederror"}
     forest = read_xgboost(document | {"learner": learner})
