@@ -31,8 +31,8 @@ class ForestRanker(Ranker):
     """Rank by existing trees: predict, compare, explain, calibrate, evaluate, save, export.
 
     The ranker needs no fit. ``fit`` does not change the trees; it calibrates pair probabilities on
-    documents that the trees were not trained on. Models of LightGBM hold the codes of categories
-    in data frames; for other models, categorical columns must hold codes.
+    documents that the trees were not trained on. Models of LightGBM and XGBoost hold the categories
+    of data frames; for other models, such as dumps of XGBoost, categorical columns must hold codes.
 
     Parameters
     ----------
