@@ -349,8 +349,8 @@ def test_a_model_of_an_engine_in_place_of_a_ranker_is_answered_by_a_forest_ranke
 
 
 def test_trees_that_are_none_or_of_several_outputs_are_refused():
-    with pytest.raises(TypeError, match=r"path must be a file, a Booster .* got {'a': 1}"):
-        read_forest({"a": 1})
+    with pytest.raises(TypeError, match=r"path must be a file, a Booster .* got 7\.$"):
+        read_forest(7)
     with pytest.raises(TypeError, match=r"trees must be a Forest, .* got 'model\.txt'"):
         ForestRanker("model.txt").predict(np.zeros((1, 4)))
     X, y, _ = DATA
@@ -358,6 +358,20 @@ def test_trees_that_are_none_or_of_several_outputs_are_refused():
     classes = lightgbm.train(params, lightgbm.Dataset(X, np.minimum(y, 2)), 1)
     with pytest.raises(ValueError, match="a ranker has one output; got 3"):
         read_forest(classes)
+
+
+def test_a_model_that_is_neither_in_a_file_nor_a_booster_is_answered_by_what_to_pass():
+    X, y, qid = DATA
+    groups = np.bincount(qid)
+    booster = lightgbm.LGBMRanker(n_estimators=2, verbosity=-1, n_jobs=1).fit(X, y, group=groups)
+    dump = booster.booster_.dump_model()
+    for model in (dump, json.dumps(dump), [dump], booster.booster_.model_to_string(), b"tree\n"):
+        with pytest.raises(
+            TypeError, match=r"path must be .* Pass the Booster, or write the model"
+        ):
+            read_forest(model)
+    with pytest.raises(FileNotFoundError):
+        read_forest("tree.txt")
 
 
 @pytest.mark.parametrize("objective", ["binary:logistic", "binary:logitraw", "count:poisson"])

@@ -126,7 +126,7 @@ def read_forest(
     >>> read_forest(old.fit(X, y, group=[40])).n_trees
     3
     """
-    if isinstance(path, str | Path):
+    if isinstance(path, str | Path) and not _is_text_of_model(path):
         check_regular(Path(path))
         content = Path(path).read_bytes()
     else:
@@ -157,6 +157,11 @@ def read_forest(
     return replace(forest, n_features=n_features, has_all_columns=is_known)
 
 
+def _is_text_of_model(path: str | Path) -> bool:
+    """Tell whether a text is a model rather than the path of one: it has lines, or is JSON."""
+    return isinstance(path, str) and ("\n" in path or path.startswith(('{"', '["', "[{")))
+
+
 def _content_of(model: Any) -> bytes:
     """Return a Booster, or the model of a fitted ranker of an engine, as the bytes of a file."""
     if has_methods(model, "get_booster"):  # a ranker of XGBoost
@@ -174,9 +179,11 @@ def _content_of(model: Any) -> bytes:
             path = Path(folder) / "model.json"
             model.save_model(path, format="json")
             return path.read_bytes()
+    is_model = isinstance(model, dict | list | str | bytes | bytearray)
+    advice = " Pass the Booster, or write the model to a file and pass its path." * is_model
     raise TypeError(
         "path must be a file, a Booster of LightGBM or XGBoost, or a fitted ranker of an engine; "
-        f"got {quote(model)}."
+        f"got {quote(model)}.{advice}"
     )
 
 
