@@ -152,15 +152,17 @@ def test_a_query_of_which_nobody_has_judged_a_document_is_left_out_with_a_warnin
     assert metric(np.nan_to_num(y), np.arange(5.0), qid) == pytest.approx(1 / 3)
 
 
-def test_a_warning_says_what_a_query_without_judgments_counts():
-    counts, y, qid = {"a": 1, "b": 2}, [1, np.nan], ["a", "b"]
-    with pytest.warns(UserWarning, match="1 of 2 queries count 0.5 in recall, since their doc"):
-        values = Recall(2, n_relevant=counts, no_relevant=0.5).per_query(y, np.arange(2.0), qid)
-    np.testing.assert_array_equal(values, [1, 0.5])
+@pytest.mark.parametrize("no_relevant", [0.0, 0.5])
+def test_a_query_without_judgments_does_not_count_as_one_without_relevant_documents(no_relevant):
+    counts, y, qid = {"a": 1, "b": 2, "c": 0}, [1, np.nan, 0], ["a", "b", "c"]
+    metric = Recall(2, n_relevant=counts, no_relevant=no_relevant)
+    with pytest.warns(UserWarning, match="1 of 3 queries are excluded from recall, since their d"):
+        values = metric.per_query(y, np.arange(3.0), qid)
+    np.testing.assert_array_equal(values, [1, np.nan, no_relevant])
     with warnings.catch_warnings():  # as the warning would advise
         warnings.simplefilter("error")
-        values = Recall(2, n_relevant=counts, no_relevant=0.0).per_query(y, np.arange(2.0), qid)
-    np.testing.assert_array_equal(values, [1, 0])
+        values = metric.per_query(np.nan_to_num(y), np.arange(3.0), qid)
+    np.testing.assert_array_equal(values, [1, 0, no_relevant])
 
 
 @pytest.mark.parametrize(

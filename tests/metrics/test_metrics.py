@@ -140,6 +140,9 @@ def test_queries_without_relevance_get_the_number_asked_for(metric):
     values = replace(metric, no_relevant=0.5).per_query(y, scores, qid)
     expected = np.nan_to_num(metric.per_query(y, scores, qid), nan=0.5)
     np.testing.assert_array_equal(values, expected)
+    unjudged = np.where(qid == 17, np.nan, y)  # else without a relevant document
+    values = replace(metric, no_relevant=0.5).per_query(unjudged, scores, qid)
+    np.testing.assert_array_equal(values, np.where(np.unique(qid) == 17, np.nan, expected))
 
 
 @every_metric

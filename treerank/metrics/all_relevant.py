@@ -67,30 +67,28 @@ class AllRelevantMetric(Metric):
     def per_query(self, y: ArrayLike, scores: ArrayLike, qid: Queries = None) -> np.ndarray:
         """Return one value per query, in the order of ``np.unique(qid)``.
 
-        Unjudged documents (NaN) are removed from the list.
+        Unjudged documents (NaN) are removed from the list. The value of a query without any judged
+        document is NaN, so that means leave it out.
         """
         values = super().per_query(y, scores, qid)
-        if self.n_relevant is not None and self.no_relevant != 0:
+        if self.n_relevant is not None:
             self._warn_of_unjudged_queries(~np.isnan(as_numbers("y", y)), qid)
         return values
 
     def _warn_of_unjudged_queries(self, judged: np.ndarray, qid: Queries) -> None:
         """Warn of queries with relevant documents, by ``n_relevant``, but no judged ones.
 
-        Their value is ``no_relevant``. ``judged`` tells for each row whether its document has a
-        label.
+        ``judged`` tells for each row whether its document has a label.
         """
         groups = QueryGroups.from_qid(qid, len(judged))
         counts = self.n_relevant_of(np.zeros(len(judged)), groups)
         n_lost = int(np.sum((np.bincount(groups.codes, judged) == 0) & (counts > 0)))
         if n_lost:
-            is_excluded = self.no_relevant == "exclude"
-            fate = "are excluded from" if is_excluded else f"count {self.no_relevant} in"
             warn_user(
-                f"{n_lost} of {groups.n_queries} queries {fate} {self.stem}, since their "
-                "documents are all unjudged (NaN), though n_relevant says that they have relevant "
-                "documents. If people have judged these queries and found nothing here, write 0 "
-                "for their labels, or unjudged=0 in read_runs: then they count 0."
+                f"{n_lost} of {groups.n_queries} queries are excluded from {self.stem}, since "
+                "their documents are all unjudged (NaN), though n_relevant says that they have "
+                "relevant documents. If people have judged these queries and found nothing here, "
+                "write 0 for their labels, or unjudged=0 in read_runs: then they count 0."
             )
 
     def n_relevant_of(self, gains: np.ndarray, groups: QueryGroups) -> np.ndarray:

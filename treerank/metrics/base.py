@@ -168,7 +168,8 @@ class Metric(RenamedMembers, ABC):
     def per_query(self, y: ArrayLike, scores: ArrayLike, qid: Queries = None) -> np.ndarray:
         """Return one value per query, in the order of ``np.unique(qid)``.
 
-        Unjudged documents (NaN) are removed from the list.
+        Unjudged documents (NaN) are removed from the list. The value of a query without any judged
+        document is NaN, so that means leave it out.
         """
         labels = check_column("y", y, some_unjudged=True)
         warn_without_qid(qid, len(labels))
@@ -176,7 +177,7 @@ class Metric(RenamedMembers, ABC):
         if len(judged) == len(labels):
             return self._prepare(y, qid).per_query(scores)
         groups = QueryGroups.from_qid(qid, len(labels))
-        values = np.full(groups.n_queries, self.of_nothing)
+        values = np.full(groups.n_queries, np.nan)
         scores = check_column("scores", scores, len(labels))[judged]
         prepared = self._prepare(labels[judged], groups.take(judged))
         values[np.unique(groups.codes[judged])] = prepared.per_query(scores)
