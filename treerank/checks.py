@@ -349,6 +349,8 @@ def refuse_where(wrong: np.ndarray, values: np.ndarray, rule: str, advice: str =
 def as_numbers(name: str, values: Any) -> np.ndarray:
     """Return an array of float64; refuse text, dates, complex numbers and masked entries.
 
+    None and the NA of pandas are NaN.
+
     Examples
     --------
     >>> as_numbers("y", [1, None])
@@ -368,7 +370,8 @@ def as_numbers(name: str, values: Any) -> np.ndarray:
     try:
         array = np.asarray(values)
         if array.dtype.kind not in "cmMSTU" and not _holds_text(array):
-            return np.asarray(array, dtype=np.float64, order="C")
+            numbers = _without_na(array) if array.dtype == object else array
+            return np.asarray(numbers, dtype=np.float64, order="C")
         if array.dtype.kind in "STU" or _holds_text(array):
             order = "; the order is X, y, qid" if name == "y" else ""
             text = f"text{order}. np.asarray({name}, float) reads text of digits"
@@ -390,6 +393,12 @@ def _is_expression(name: str) -> bool:
 def _holds_text(values: np.ndarray) -> bool:
     """Return whether an array of objects has text in it, which NumPy might read as a number."""
     return values.dtype == object and any(isinstance(value, str | bytes) for value in values.flat)
+
+
+def _without_na(values: np.ndarray) -> np.ndarray:
+    """Return an array of objects with NaN for the NA of pandas, of which NumPy makes no number."""
+    is_na = [type(value).__name__ == "NAType" for value in values.flat]
+    return np.where(np.reshape(is_na, values.shape), np.nan, values)
 
 
 def refuse_masked(name: str, values: Any) -> None:

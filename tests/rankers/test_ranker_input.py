@@ -173,6 +173,23 @@ def test_an_eval_set_may_be_what_a_reader_returned():
         ranker.fit(*DATA, eval_set=frame.to_pandas())
 
 
+@pytest.mark.parametrize("kind", ["boolean", "bool[pyarrow]"])
+def test_labels_that_pandas_calls_missing_are_no_judgments_wherever_they_are_passed(kind):
+    judged = np.where(np.arange(160) % 20, y > 0, np.nan)
+    labels = pd.Series([pd.NA if np.isnan(label) else label > 0 for label in judged], dtype=kind)
+    ranker = some_ranker().fit(X, labels, qid, eval_set=(X + 0.01, labels, qid))
+    same = some_ranker().fit(X, judged, qid, eval_set=(X + 0.01, judged, qid))
+    scores = ranker.predict(X)
+    np.testing.assert_array_equal(scores, same.predict(X))
+    assert ranker.score(X, labels, qid) == ranker.score(X, judged, qid)
+    np.testing.assert_array_equal(
+        NDCG(5).per_query(labels, scores, qid), NDCG(5).per_query(judged, scores, qid)
+    )
+    data = X + 0.01, y, np.arange(160) // 5
+    results = [compare({"a": ranker}, data, human_labels=of) for of in (labels, judged)]
+    assert repr(results[0]) == repr(results[1])
+
+
 @pytest.mark.filterwarnings("ignore:X does not have valid feature names")
 def test_frames_that_are_not_in_memory_are_refused():
     lazy = pl.DataFrame(X, schema=[f"f{i}" for i in range(X.shape[1])]).lazy()

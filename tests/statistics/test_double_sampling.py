@@ -1,4 +1,5 @@
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
 
@@ -162,6 +163,18 @@ def test_documents_of_whole_queries_get_a_warning():
     alone = np.where(np.isin(np.arange(1000), np.arange(0, 1000, 10)), y, np.nan)
     for human, ids in ((drawn, qid), (alone, qid), (whole, None), (y, qid), (drawn, range(1000))):
         prediction_powered_mean(human=human, llm=llm, qid=ids)  # warnings are errors
+
+
+def test_values_that_pandas_calls_missing_are_of_documents_that_nobody_has_judged():
+    rng = np.random.default_rng(5)
+    qid, llm = np.repeat(np.arange(100), 10), (rng.random(1000) < 0.4).astype(float)
+    y = np.where(rng.random(1000) < 0.9, llm, 1 - llm)
+    human = np.where(rng.random(1000) < 0.3, y, np.nan)
+    missing = pd.Series(human).astype("boolean")
+    for ids in (None, qid):
+        expected = prediction_powered_mean(human=human, llm=llm, qid=ids)
+        for given in (missing, missing.astype(object)):
+            assert prediction_powered_mean(human=given, llm=llm, qid=ids) == expected
 
 
 def test_a_sample_says_where_the_grades_of_the_llm_added_nothing():

@@ -318,7 +318,7 @@ def check_n_human(n: int, unit: str = "queries", name: str = "human") -> None:
 
 def _are_whole_queries(human: ArrayLike, judged: ArrayLike | None, qid: ByRow) -> bool:
     """Tell whether the judged documents make up whole queries, but not all of them."""
-    mask = ~np.isnan(np.asarray(human, dtype=np.float64)) if judged is None else judged
+    mask = ~np.isnan(check_values("human", human)) if judged is None else judged
     is_judged = np.asarray(mask).astype(bool)
     groups = QueryGroups.from_qid(qid, len(is_judged))
     counts = np.bincount(groups.codes, is_judged, minlength=groups.n_queries)
