@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 
 from treerank import read_runs
-from treerank.datasets import Qrels, qrels
+from treerank.datasets import Qrels, TrecRun, qrels
 from treerank.datasets.qrels import NO_JUDGMENTS, judgments_of_queries
 
 NAN = np.nan
@@ -78,6 +78,42 @@ def test_columns_have_one_order_of_rows():
             use()
     with pytest.raises(ValueError, match="doc_ids must have the rows of qid in their order"):
         judgments.labels_of(frame["query"], frame["document"][::-1])
+
+
+DAYS = pd.Series(pd.to_datetime(["2026-01-05 00:00", "2026-01-06 10:30"]))
+#: The same dates in the types of tables.
+DATES = {
+    "pandas": DAYS.astype("datetime64[ns]"),
+    "pandas, in Berlin": DAYS.dt.tz_localize("UTC").dt.tz_convert("Europe/Berlin"),
+    "NumPy, in seconds": DAYS.to_numpy("datetime64[s]"),
+    "Polars": pl.Series(DAYS.to_list()),
+    "Arrow": pa.array(DAYS),
+    "Python": DAYS.dt.to_pydatetime().tolist(),
+    "Python, a day and a time": [DAYS[0].date(), DAYS[1].to_pydatetime()],
+    "text": ["2026-01-05", "2026-01-06T10:30"],
+}
+
+
+@pytest.mark.parametrize("kind", DATES)
+def test_equal_dates_are_one_query_whatever_their_types(kind):
+    for dates in DATES.values():
+        judgments = Qrels(DATES[kind], ["a", "b"], [3, 1])
+        assert judgments.labels_of(dates, ["a", "b"]).tolist() == [3, 1]
+        assert judgments_of_queries(judgments, dates[:1]).doc_ids.tolist() == ["a"]
+        pairs, same = ([("ann", day) for day in np.asarray(of)] for of in (DATES[kind], dates))
+        of_pairs = Qrels(pairs, ["a", "b"], [3, 1])
+        assert of_pairs.labels_of(same, ["a", "b"]).tolist() == [3, 1]
+        runs = [TrecRun(of, ["a", "b"], [2.0, 1.0]) for of in (DATES[kind], dates)]
+        candidates = read_runs({"bm25": runs[0], "dense": runs[1]}, judgments)
+        assert candidates.qid.tolist() == DATES["text"]
+        assert candidates.y.tolist() == [3, 1]
+
+
+def test_dates_that_differ_by_a_nanosecond_are_two_queries():
+    one, two = DATES["pandas, in Berlin"].astype("datetime64[ns, UTC]"), [*"ab"]
+    other = one + pd.Timedelta(1, "ns")
+    assert Qrels(one, two, [3, 1]).labels_of(other, two).tolist() == [0, 0]
+    assert Qrels(other, two, [3, 1]).labels_of(other.dt.tz_localize(None), two).tolist() == [3, 1]
 
 
 def test_texts_are_made_of_each_query_once(monkeypatch):

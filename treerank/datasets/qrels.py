@@ -1,5 +1,6 @@
 """Qrels: what judges say of documents of queries, by one judge or by several."""
 
+from datetime import date
 from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
@@ -9,7 +10,7 @@ from scipy.sparse import coo_array
 from treerank.checks import check_choice, check_column, quote, refuse_other_order
 from treerank.display.results import html_of, shown_by_columns, text_of
 from treerank.display.tables import Table, counted
-from treerank.documents.ids import check_ids, text_ids
+from treerank.documents.ids import check_ids, date_text, text_ids
 from treerank.documents.queries import QueryGroups
 from treerank.parameters import check_arguments
 
@@ -175,24 +176,29 @@ def judgments_of_queries(judgments: Qrels, qid: ArrayLike) -> Qrels:
 
 
 def texts_of(name: str, values: ArrayLike, n_rows: int | None = None) -> list[str]:
-    """Return ids as text, 1.0 as 1, also in tuples; refuse missing ones.
+    """Return ids as text, 1.0 as 1 and dates in UTC, also in tuples; refuse missing ones.
 
     Examples
     --------
     >>> texts_of("qid", [1.0, 2.5]), texts_of("qid", [("ann", 1.0)])
     (['1', '2.5'], ["('ann', 1)"])
+    >>> texts_of("qid", np.array(["2026-05-01"], "datetime64[ns]"))
+    ['2026-05-01']
     """
     ids = text_ids(name, values, n_rows)
-    if ids.dtype.kind == "f":
-        return [str(_as_integer(number)) for number in ids.tolist()]
+    if ids.dtype.kind in "fM":
+        return [str(_joinable(value)) for value in ids]
     if ids.dtype.kind != "O":
         return list(ids.astype(str).tolist())
     return [
-        str(tuple(map(_as_integer, value)) if isinstance(value, tuple) else value) for value in ids
+        str(tuple(map(_joinable, value)) if isinstance(value, tuple) else _joinable(value))
+        for value in ids
     ]
 
 
-def _as_integer(value: Any) -> Any:
-    """Return a whole number as an int of Python, and anything else as it is."""
+def _joinable(value: Any) -> Any:
+    """Return a whole number as an int of Python, a date as text, and anything else as it is."""
+    if isinstance(value, date | np.datetime64):
+        return date_text(value)
     number = value.item() if isinstance(value, np.generic) else value
     return int(number) if isinstance(number, float) and number.is_integer() else number

@@ -74,6 +74,21 @@ def _in_utc(value: Any) -> Any:
     return datetime.combine(value, time()) if isinstance(value, date) else value
 
 
+def date_text(value: Any) -> str:
+    """Return a date of Python, NumPy or pandas as ISO text in UTC, as short as is exact.
+
+    So the texts of equal dates are equal, whatever their types and units.
+
+    Examples
+    --------
+    >>> date_text(date(2026, 5, 1)), date_text(np.datetime64("2026-05-01T10:30:00.000000"))
+    ('2026-05-01', '2026-05-01T10:30')
+    """
+    if isinstance(value, date):
+        value = np.datetime64(_in_utc(value).isoformat())  # which has the nanoseconds of pandas
+    return str(np.datetime_as_string(value, unit="auto"))
+
+
 def text_ids(name: str, values: Any, n_rows: int | None = None) -> np.ndarray:
     """Return ids as :func:`check_ids` does, but bytes as text; refuse bytes that are not UTF-8.
 
