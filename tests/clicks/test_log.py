@@ -205,6 +205,34 @@ def test_documents_are_found_by_dates_of_every_type(of_log, tmp_path):
         assert clicks.evaluate_from_log(logs[0], [*x["x"]], **options).overlap == 1
 
 
+@pytest.mark.parametrize("of_log", DATES)
+def test_ids_of_a_file_may_be_dates_as_those_of_a_frame(of_log, tmp_path):
+    table = pl.DataFrame(TABLE | {"query": DATES[of_log], "session": DATES[of_log]})
+    table = table.with_columns(position=pl.int_range(1, 7))  # all documents of a day
+    table = table.unique(["query", "document"], maintain_order=True)
+    sums = table.with_columns(shown=pl.lit(1), clicked="click")
+    for cls, columns in ((ClickLog, table), (ClickCounts, sums)):
+        items = cls.from_table(columns).items
+        of_file = cls.from_table(as_parquet(columns, tmp_path)).items
+        assert of_file.query.dtype == items.query.dtype
+        assert list(of_file.pairs()) == list(items.pairs())
+
+
+def test_further_columns_of_a_file_may_be_of_any_type_as_those_of_a_frame(tmp_path):
+    further = {
+        "at": DAYS.dt.to_pydatetime().tolist(),
+        "day": [None, *DAYS.dt.date[1:]],
+        "filters": [["red"], [], None, ["red", "new"], [], []],
+        "title": ["x" * 10_000] * 6,
+    }
+    table = pl.DataFrame(TABLE | further)
+    names = {"session": ("session", "at"), "extra": [*further]}
+    log = ClickLog.from_table(table, **names)
+    of_file = ClickLog.from_table(as_parquet(table, tmp_path), **names)
+    for name in further:
+        assert str(of_file.extra[name].tolist()) == str(log.extra[name].tolist())
+
+
 def test_counts_teach_what_their_log_does():
     log = random_log(2000)
     table = as_table(log)

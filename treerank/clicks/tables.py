@@ -32,7 +32,7 @@ def named_columns(table: Any, names: Mapping[str, str], ids: Collection[str]) ->
 
 
 def _columns_of_file(path, arguments, ids):
-    """Return columns of a file, in the order of ``arguments``: numbers or ids.
+    """Return columns of a file, in the order of ``arguments``, of any type as those of a frame.
 
     Missing are NaN or None. ``arguments`` maps each role to a column name; ``ids`` are the names of
     columns that hold ids.
@@ -43,9 +43,9 @@ def _columns_of_file(path, arguments, ids):
 
     names, columns = list(arguments.values()), []
     by_name = {name: argument for argument, name in arguments.items() if argument.isidentifier()}
-    files = ParquetFiles.open(path, None, None, names, arguments=by_name, ids=ids)
+    files = ParquetFiles.open(path, None, None, names, arguments=by_name, ids=ids, any_type=True)
     for name, column in zip(names, files.columns(names), strict=True):
-        if not is_number(column.type) and not column.null_count:
+        if name in ids and not is_number(column.type) and not column.null_count:
             columns.append(as_ids(str(path), name, column))
         elif types.is_dictionary(column.type):
             columns.append(column.cast(column.type.value_type).to_numpy())

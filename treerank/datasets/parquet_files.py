@@ -124,11 +124,13 @@ class ParquetFiles:
         ids: Collection[str] | None = None,
         days_since: str | date | None = None,
         filesystem: Any = None,
+        any_type: bool = False,
     ) -> Self:
         """Open one file, or the files ``*.parquet`` of a folder in the order of their names.
 
         ``arguments`` maps columns to the argument that named them, for messages. ``ids`` are the
-        columns of ids, by default of queries and documents. All other parameters are as in
+        columns of ids, by default of queries and documents. With ``any_type``, no column must have
+        the type of its role. All other parameters are as in
         :func:`~treerank.datasets.parquet.read_parquet`.
         """
         epoch = None if days_since is None else _epoch(days_since)
@@ -157,7 +159,7 @@ class ParquetFiles:
             opened = replace(opened, schema=opened._in_days(schema.empty_table()).schema)
         if opened.n_rows == 0:
             raise ValueError(f"{shown(path)}: a table must have rows; got none.")
-        opened._check_columns(first, dropped, arguments or {})
+        opened._check_columns(first, dropped, arguments or {}, any_type)
         if features is None:
             opened._refuse_ids(first)
         free = {*schema.names} - {label, query, *chosen}
@@ -344,13 +346,13 @@ class ParquetFiles:
                 )
 
     def _check_columns(
-        self, path: str, dropped: Sequence[str], arguments: Mapping[str, str]
+        self, path: str, dropped: Sequence[str], arguments: Mapping[str, str], any_type: bool
     ) -> None:
         """Refuse columns that do not exist or have a wrong type.
 
         ``dropped`` columns must only exist. Label, query, document and features must also have a
-        type for their role, and there must be a feature. ``arguments`` maps a column to the
-        argument that named it, and ``path`` is the file, both for messages.
+        type for their role, unless ``any_type``, and there must be a feature. ``arguments`` maps a
+        column to the argument that named it, and ``path`` is the file, both for messages.
         """
         needed = [name for name in (self.label, self.query, self.document) if name is not None]
         names = set(self.schema.names)  # a list is made at each call
@@ -366,7 +368,7 @@ class ParquetFiles:
                     rule = f"the column for {argument} {rule} {other}"
                 raise column_error(path, name, rule)
             kind = self.schema.field(name).type
-            if name not in dropped and not _is_allowed(role, kind):
+            if name not in dropped and not any_type and not _is_allowed(role, kind):
                 rule = _RULES.get(role, "numbers, text or dates")
                 drop = "drop it" if has_spelling("drop") else "drop it by `treerank convert`"
                 advice = f" Convert the column to numbers, such as days, or {drop}."
