@@ -1,4 +1,5 @@
 import gzip
+import io
 import json
 
 import numpy as np
@@ -60,6 +61,16 @@ def test_columns_are_labels_by_their_names_and_judges_by_what_they_hold(tmp_path
             ValueError, match=r"label must (be one column|name the column of labels)"
         ):
             read(tmp_path, f"query,docid,{two}\nq,a,1,3\n", "e.csv")
+
+
+@pytest.mark.parametrize("index", ["", "Unnamed: 0"])
+def test_the_index_of_a_data_frame_is_no_judge(tmp_path, index):
+    judges = "query,docid,Ann,Bob\nq,a,3,2\nq,b,0,1\n"
+    frame = pd.read_csv(io.StringIO(judges)).rename_axis(index)
+    with_index = read(tmp_path, frame.to_csv(), "with_index.csv")
+    assert repr(with_index) == repr(read(tmp_path, judges, "without.csv"))
+    ratings = read(tmp_path, frame.to_csv(), "with_index.csv", label=["Ann", index])
+    assert ratings.y.tolist() == [3, 0, 0, 1]
 
 
 @pytest.mark.parametrize(

@@ -36,6 +36,8 @@ _DOCUMENT = (
     *("passage_id", "product_id", "item_id", "id"),
 )
 _LABEL = ("rating", "grade", "label", "relevance", "judgment", "judgement")
+#: Name of the index of a data frame, as pandas writes it, and as it then reads and writes it again.
+_INDEX = re.compile(r"(Unnamed: \d+)?")
 #: Last words of the names of columns that a program has computed.
 _COMPUTED = ("score", "scores", "rank", "ranking", "probability", "confidence", "weight", "count")
 #: A grade, in a file without a column that is named like a label.
@@ -73,8 +75,8 @@ def read_judgments(
     label : str or sequence of str, default=None
         Column of the labels of a CSV file, or one column per judge; by default, the one named
         "rating", "grade" or the like, such as "relevance_label". Without such a column, all other
-        columns are judges, as in Quepid's books, provided that all cells are whole numbers from 0
-        to 10 and no column is named like clicks, positions or scores.
+        columns with names are judges, as in Quepid's books, provided that all cells are whole
+        numbers from 0 to 10 and no column is named like clicks, positions or scores.
 
     Examples
     --------
@@ -198,7 +200,8 @@ def _of_table(text, delimiter, query, document, label):
     elif any(map(_is_label, names)):
         labels = [_column("label", None, names, _LABEL)]
     else:
-        labels = judges = [i for i in range(len(names)) if i not in (query_column, document_column)]
+        named = [i for i, name in enumerate(names) if not _INDEX.fullmatch(name)]
+        labels = judges = [i for i in named if i not in (query_column, document_column)]
     _check_judges(names, judges, cells)  # which quotes cells as they are in the file
     if delimiter == ";":
         for column in labels:
