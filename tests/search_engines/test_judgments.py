@@ -36,6 +36,8 @@ def test_columns_of_tables_may_have_any_name_and_qrels_have_none(tmp_path):
     assert read(tmp_path, text, "a.csv", **options, label=["good", "bad"]).y.tolist() == [3, 1]
     assert read(tmp_path, "Query Text,Doc ID,Rating\nshoes,a,3\n", "b.csv").y.tolist() == [3]
     assert read(tmp_path, "q 0 a 2\nq 0 b 0\n", "qrels.txt").y.tolist() == [2, 0]
+    for label in ("2", "-1", "0.7", ".5", "1e-3"):
+        assert read(tmp_path, f"q\t0\ta\t{label}\nq\t0\tb\t0\n", "a.tsv").y[0] == float(label)
     with pytest.raises(ValueError, match="query, document and label must be None"):
         read(tmp_path, FILES["rre.json"], query="q")
 

@@ -25,6 +25,7 @@ from treerank.datasets.csv_files import OTHER_DELIMITERS
 from treerank.datasets.qrels import Qrels
 from treerank.datasets.trec import finite_number, read_trec_qrels
 from treerank.documents.columns import BEHAVIOR_NAMES
+from treerank.documents.number_texts import NUMBER
 from treerank.files.compression import is_regular_file, open_text
 from treerank.parameters import check_arguments
 
@@ -43,7 +44,8 @@ _COMPUTED = ("score", "scores", "rank", "ranking", "probability", "confidence", 
 #: A grade, in a file without a column that is named like a label.
 _GRADE = re.compile(r"\s*(10|[0-9])([.,]0*)?\s*")
 #: Beginning of a line of a training set, and a whole line of qrels.
-_QUERIES, _QRELS = re.compile(rb"\s*(#|\S+\s)\s*qid:"), re.compile(rb"\S+\s+Q?0\s+\S+\s+-?\d+\s*$")
+_QUERIES = re.compile(rb"\s*(#|\S+\s)\s*qid:")
+_QRELS = re.compile(rb"\S+\s+Q?0\s+\S+\s" + NUMBER.removeprefix("^").encode())
 #: A line of a training set without features, and a comment that names a query.
 _LINE = re.compile(r"(\S+)\s+qid:(\S+)\s.*?#\s*(?:docid\s*=\s*)?(\S+?);?(?:\s|$)")
 _QUERY_LINE = re.compile(r"#\s*qid:([^\s:]+):\s*(.*?)(\*[0-9.]+)?\s*")
