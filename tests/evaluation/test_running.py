@@ -522,6 +522,25 @@ def test_one_metric_is_given_as_it_is_and_asked_for_by_its_object():
     assert report(RankSVM().fit(X, y, qid), X, y, qid, metrics=NDCG(5)) is not None
 
 
+def test_a_function_that_is_a_metric_is_asked_for_by_itself():
+    def first_label(y, scores, qid=None):
+        return float(y[np.argmax(scores)])
+
+    scores = {"a": X[:, 0], "b": -X[:, 0]}
+    comparison = compare_scores(scores, y, qid, metrics=["map", first_label])
+    assert repr(comparison.difference(first_label, "a", "b")) == repr(
+        comparison.difference("first_label", "a", "b")
+    )
+    for table in (comparison.by_query, comparison.by_split):
+        np.testing.assert_array_equal(table(first_label), table("first_label"))
+    with pytest.raises(
+        ValueError, match=r"metric must be one of \['first_label', 'map'\]; got '<lam"
+    ):
+        comparison.by_query(lambda y, scores, qid: 0.0)
+    with pytest.raises(TypeError, match=r"metric must be .*; got the class NDCG, no object"):
+        comparison.by_query(NDCG)
+
+
 def test_a_metric_without_its_cutoff_is_answered_by_those_that_were_measured():
     metrics = ["ndcg@10", "ndcg@5", "map"]
     comparison = compare_scores({"a": X[:, 0], "b": -X[:, 0]}, y, qid, metrics=metrics)

@@ -27,8 +27,7 @@ from treerank.evaluation.summary import (
     make_summary,
     means_and_errors,
 )
-from treerank.metrics.base import Metric
-from treerank.metrics.registry import FunctionMetric
+from treerank.metrics.registry import get_metric
 from treerank.parameters import check_arguments
 from treerank.renamed import RenamedMembers
 from treerank.statistics.double_sampling import PredictionPowered, prediction_powered
@@ -290,7 +289,7 @@ class Comparison(RenamedMembers, Shown):
         """Ids of the tested queries, ascending."""
         return np.unique(joined_ids([o.queries for o in self.outcomes.values()]))
 
-    def by_split(self, metric: str | Metric) -> np.ndarray:
+    def by_split(self, metric: str | Callable[..., float]) -> np.ndarray:
         """Return means over queries, of shape (n_splits, n_rankers); NaN if a ranker failed.
 
         With labels by people, they are by the LLM's labels; see :meth:`prediction_powered`.
@@ -304,7 +303,7 @@ class Comparison(RenamedMembers, Shown):
                 means[cell] = np.nanmean(values)
         return means
 
-    def by_query(self, metric: str | Metric) -> np.ndarray:
+    def by_query(self, metric: str | Callable[..., float]) -> np.ndarray:
         """Return values by query, of shape (n_queries, n_rankers); NaN if a ranker failed.
 
         Queries are in ascending order of ids. Values of a query that several splits test are
@@ -339,7 +338,7 @@ class Comparison(RenamedMembers, Shown):
 
         Parameters
         ----------
-        metric : str or Metric
+        metric : str, Metric or callable
             One of ``metrics``.
         first : str
             Name of a ranker.
@@ -374,7 +373,7 @@ class Comparison(RenamedMembers, Shown):
 
         Parameters
         ----------
-        metric : str or Metric
+        metric : str, Metric or callable
             One of ``metrics``.
         first, second : str
             Names of rankers.
@@ -419,7 +418,7 @@ class Comparison(RenamedMembers, Shown):
 
         Parameters
         ----------
-        metric : str or Metric
+        metric : str, Metric or callable
             One of ``metrics``.
         first, second : str
             Names of rankers; the second is subtracted from the first.
@@ -515,7 +514,7 @@ class Comparison(RenamedMembers, Shown):
         ----------
         ax : matplotlib Axes, default=None
             Axes to draw on; ``None`` makes a figure.
-        metric : str or Metric, or sequence of them, default=None
+        metric : str, Metric or callable, or sequence of them, default=None
             Some of ``metrics``, each of which has its row; ``None`` is the first.
         reference : str, default="best"
             A ranker's name, or ``"best"`` for the ranker of the highest mean by the first of these
@@ -600,7 +599,7 @@ class Comparison(RenamedMembers, Shown):
 
     def _name_of(self, metric: Any) -> str:
         """Return the name of a metric; refuse one that is not in the comparison."""
-        name = metric.name if isinstance(metric, Metric | FunctionMetric) else metric
+        name = get_metric(metric).name if callable(metric) else metric
         with_cutoff = [other for other in self.metrics if other.partition("@")[0] == name]
         if isinstance(name, str) and name not in self.metrics and with_cutoff:
             suggestion = " or ".join(map(repr, with_cutoff))
