@@ -140,7 +140,7 @@ def check_instance(name: str, value: Any, classes: Collection[type]) -> None:
         steps, best, advice = getattr(value, "steps", None), "best_estimator_", ""
         if isinstance(steps, list) and steps and isinstance(steps[-1][-1], tuple(classes)):
             advice = f" Write {name}=pipeline[-1], and pipeline[:-1].transform(X) for X."
-        elif isinstance(getattr(value, best, None), tuple(classes)):
+        elif hasattr(value, best) and isinstance(getattr(value, best), tuple(classes)):
             advice = f" Write {name}=search.{best}."
         elif is_of_engine(value) and any(hasattr(cls, "predict") for cls in classes):
             advice = f" Write {name}=ForestRanker(read_forest(model))."

@@ -18,6 +18,7 @@ from noting_rankers import DATA, FITS, Weigher
 from sklearn.linear_model import LinearRegression
 
 from treerank import TreeDirectRanker, checkpointing, compare, compare_scores, make_objective
+from treerank.checks import check_instance
 from treerank.datasets import RankingData
 from treerank.documents.columns import Columns, check_columns
 from treerank.documents.date_texts import checked_times
@@ -231,6 +232,11 @@ def test_a_broken_rule_is_said_in_words(name):
 def test_a_ranker_without_its_methods_says_so(call):
     with pytest.raises(NotImplementedError):
         call()
+
+
+def test_what_is_no_search_is_not_asked_for_its_best_estimator():
+    with pytest.raises(TypeError, match=r"^ranker must be a Ranker; got \{\}\.$"):
+        check_instance("ranker", {}, [Ranker, type(None)])
 
 
 def test_valid_states_are_taken():
