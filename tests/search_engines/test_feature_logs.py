@@ -37,6 +37,12 @@ def test_every_engine_logs_the_same_in_every_form(engine, tmp_path):
     np.testing.assert_equal(rows_of(log), ROWS[3:])
 
 
+def test_judgments_may_be_a_mapping_as_of_runs():
+    judgments = {"red shoes": {"a": 3, "b": 0, "c": None}, "boots": {"a": True}}
+    log = read_feature_log({q: plugin(LOGGED[q]) for q in QUERIES}, judgments)
+    np.testing.assert_equal(log.y, [3, 0, np.nan, 1, np.nan])
+
+
 def test_solr_repeats_its_query_and_leaves_out_defaults(tmp_path):
     docs = [{"id": "a", "[features]": "price=2.0"}, {"id": "b", "[features]": ""}]
     answer = {"responseHeader": {"params": {"q": "shoes"}}, "response": {"docs": docs}}
@@ -156,7 +162,7 @@ DIFFERENT = {"responses": [plugin(A), plugin({"a": [2.0, 2.0]})]}
         ({"q": EMPTY}, {}, "must hold a document with features; got none"),
         ([plugin(A)], {"queries": [None]}, "queries must not be missing; got None in row 0"),
         ({"q": solr(A, "fv")}, {"entry": "title"}, "features must be name=number"),
-        ({"q": plugin(A)}, {"judgments": {"q": {"a": 1}}}, "judgments must be a Qrels; got"),
+        ({"q": plugin(A)}, {"judgments": 3}, "judgments must be the path of a file, .*; got 3. Of"),
     ],
 )
 def test_what_is_no_log_is_refused(source, options, message):

@@ -199,6 +199,15 @@ def test_judgments_of_several_judges_who_agree_count_once():
         assert [*zip(*lost, strict=True)] == [("1", "lost", 2), ("1", "bad", 0)]
 
 
+@pytest.mark.parametrize("missing", [NAN, None, pd.NA])
+def test_a_label_that_is_missing_is_no_judgment_whatever_holds_the_labels(missing):
+    runs = {"bm25": {"p": {"a": 3.0, "b": 2.0, "c": 1.0}}}
+    columns = Qrels(["p"] * 3, [*"abc"], [True, missing, 0])
+    for judgments in (columns, {"p": {"a": True, "b": missing, "c": 0}}):
+        np.testing.assert_array_equal(read_runs(runs, judgments).y, [1, NAN, 0])
+        assert read_runs(runs, judgments, unjudged=0.5).y.tolist() == [1, 0.5, 0]
+
+
 def test_unjudged_documents_are_not_relevant_in_judged_queries_alone():
     lists = {"p": {"a": 3.0, "b": 2.0}, "r": {"a": 2.0, "c": 1.0}, "s": {"d": 1.0}}
     qrels = {"p": {"a": 2}, "s": {"lost": 0}}
@@ -249,7 +258,9 @@ def test_unjudged_documents_are_not_relevant_in_judged_queries_alone():
         ),
         (({"a": BM25}, {}), "judgments must hold a label; got none"),
         (({"a": BM25}, {"p": 1}), "judgments must be {query: {document: label}}; got 1 for 'p'"),
-        (({"a": BM25}, {"p": {"a": "yes"}}), "each label of judgments must be a finite number"),
+        (({"a": BM25}, {"p": {"a": "yes"}}), "labels must be numbers; got text"),
+        (({"a": BM25}, {"p": {"a": np.inf}}), "labels must be finite; got inf in row 0"),
+        (({"a": BM25}, {"p": {"a": None}}), "labels must hold a label in some row; got NaN, no j"),
         (({"a": BM25}, [1]), r"judgments must be the path of a file, .*; got \[1\]. Of a da"),
     ],
 )

@@ -9,12 +9,12 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import ArrayLike
 
-from treerank.checks import check_instance, check_sequence, quote, warn_user
+from treerank.checks import check_sequence, quote, warn_user
 from treerank.datasets.qrels import NO_JUDGMENTS, Qrels, judgments_of_queries, pairs_of, texts_of
 from treerank.documents.ranking_data import RankingData
 from treerank.documents.reading import take_columns
 from treerank.parameters import check_arguments
-from treerank.search_engines.judgments import json_of, read_judgments
+from treerank.search_engines.judgments import as_qrels, json_of
 from treerank.search_engines.search_answers import (
     LoggedDocument,
     is_answer,
@@ -68,7 +68,7 @@ class FeatureLog(RankingData):
 @check_arguments
 def read_feature_log(
     source: Any,
-    judgments: Qrels | str | Path | None = None,
+    judgments: Any = None,
     *,
     features: Sequence[str] | str | Path | None = None,
     queries: Sequence[Any] | None = None,
@@ -87,9 +87,10 @@ def read_feature_log(
         A mapping from queries to responses, a response, a list of responses, the response of a
         multi-search, or the path of a JSON or JSON Lines file of one of these. A response may also
         be an object of the clients of Elasticsearch, Vespa or pysolr.
-    judgments : Qrels or path, default=None
-        Labels by query and document, as of
-        :func:`~treerank.search_engines.judgments.read_judgments`, which reads a path.
+    judgments : Qrels, path or dict, default=None
+        Labels by query and document: of
+        :func:`~treerank.search_engines.judgments.read_judgments`, which reads a path, or
+        ``{query: {document: label}}``.
     features : sequence of str or path, default=None
         The feature set that the log must have, in this order: names, such as
         ``ranker.feature_names_in_``, or the path of a feature set that
@@ -123,9 +124,7 @@ def read_feature_log(
     >>> X.to_pylist(), y, qid
     ([{'bm25': 1.5, 'price': nan}], array([3.]), array(['shoes'], dtype='<U5'))
     """
-    if isinstance(judgments, str | Path):
-        judgments = read_judgments(judgments)
-    check_instance("judgments", judgments, [Qrels, type(None)])
+    qrels = as_qrels(judgments)
     prefix = f"{source}: " if isinstance(source, str | Path) else ""
     responses = json_of(source) if prefix else json_of_client(source)
     defaults = _feature_set(features)
@@ -159,7 +158,7 @@ def read_feature_log(
     if n_bare:
         rule = "documents of the responses have no logged features"
         warn_user(f"{n_bare} {rule}; they are skipped.")
-    return _joined(X, qid, doc_ids, NO_JUDGMENTS if judgments is None else judgments.judged())
+    return _joined(X, qid, doc_ids, qrels)
 
 
 def _answers(source: Any, queries: Sequence[Any] | None) -> tuple[list[Any], list[str]]:

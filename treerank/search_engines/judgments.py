@@ -12,7 +12,7 @@ import csv
 import io
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -22,7 +22,7 @@ import numpy as np
 
 from treerank.checks import quote
 from treerank.datasets.csv_files import OTHER_DELIMITERS
-from treerank.datasets.qrels import Qrels
+from treerank.datasets.qrels import NO_JUDGMENTS, Qrels, texts_of
 from treerank.datasets.trec import finite_number, read_trec_qrels
 from treerank.documents.columns import BEHAVIOR_NAMES
 from treerank.documents.number_texts import NUMBER
@@ -121,6 +121,34 @@ def read_judgments(
     return Qrels(np.array(qid), np.array(doc_ids), np.array(y, dtype=np.float64))
 
 
+def as_qrels(judgments: Any) -> Qrels:
+    """Return judgments as Qrels, of Qrels, a path, ``{query: {document: label}}`` or None.
+
+    Examples
+    --------
+    >>> as_qrels({"shoes": {"a": 3, "b": None}}).doc_ids
+    array(['a'], dtype='<U1')
+    """
+    if judgments is None:
+        return NO_JUDGMENTS
+    if isinstance(judgments, str | Path):
+        return read_judgments(judgments)
+    if isinstance(judgments, Mapping):
+        rows = [*_of_mapping(judgments)]
+        if not rows:
+            raise ValueError("judgments must hold a label; got none.")
+        queries, documents, labels = zip(*rows, strict=True)
+        qid, doc_ids = texts_of("qid", queries), texts_of("doc_ids", documents)
+        judgments = Qrels(np.array(qid), np.array(doc_ids), np.array(labels, dtype=object))
+    if not isinstance(judgments, Qrels):
+        raise TypeError(
+            "judgments must be the path of a file, {query: {document: label}} or Qrels; got "
+            f"{quote(judgments)}. Of a data frame, write "
+            "Qrels(frame['query'], frame['document'], frame['label'])."
+        )
+    return judgments.judged()
+
+
 def json_of(path: str | Path) -> Any:
     """Return the value in a JSON file, or the list of values in a JSON Lines file.
 
@@ -137,6 +165,17 @@ def json_of(path: str | Path) -> Any:
             return [json.loads(line) for line in lines]
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{path}: must be JSON; {error}") from error
+
+
+def _of_mapping(judgments: Mapping[Any, Any]) -> Triples:
+    """Yield (query, document, label) of ``{query: {document: label}}``."""
+    for query, labels in judgments.items():
+        if not isinstance(labels, Mapping):
+            raise TypeError(
+                f"judgments must be {{query: {{document: label}}}}; got {quote(labels)} for "
+                f"{quote(query)}."
+            )
+        yield from ((query, document, label) for document, label in labels.items())
 
 
 def _text(path: str | Path) -> str:

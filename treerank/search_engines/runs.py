@@ -1,6 +1,6 @@
 """Runs of several retrievers as a table of candidates, for hybrid search; see :func:`read_runs`."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
@@ -30,7 +30,7 @@ from treerank.reranking.normalization import (
     normalized_by_query,
     refuse_foreign,
 )
-from treerank.search_engines.judgments import read_judgments
+from treerank.search_engines.judgments import as_qrels
 
 #: End of the names of columns of normalized scores.
 NORMALIZED = ".min_max"
@@ -180,7 +180,7 @@ def read_runs(
         columns[name + NORMALIZED] = normalized_by_query(values, groups, "min_max", engine)
         columns[f"{name}.reciprocal_rank"] = ranks[name]
     columns[_FUSED] = np.sum([*ranks.values()], axis=0)
-    y, unretrieved = _joined(_qrels_of(judgments), pairs, unjudged)
+    y, unretrieved = _joined(as_qrels(judgments), pairs, unjudged)
     return Candidates(pa.table(columns), y, qid, None, documents, unretrieved)
 
 
@@ -339,41 +339,6 @@ def _warn_of_order(name: str, run: TrecRun, is_distance: bool) -> None:
         if is_distance:
             first, advice = "largest", "Is smaller better, as smaller_is_better says?"
         warn_user(f"All lists of runs[{quote(name)}] begin with the {first} score. {advice}")
-
-
-def _qrels_of(judgments: Any) -> Qrels:
-    """Return judgments as Qrels, of Qrels, a path, ``{query: {document: label}}`` or None."""
-    if judgments is None:
-        return NO_JUDGMENTS
-    if isinstance(judgments, str | Path):
-        return read_judgments(judgments)
-    if isinstance(judgments, Mapping):
-        rows = [*_triples(judgments)]
-        if not rows:
-            raise ValueError("judgments must hold a label; got none.")
-        queries, documents, labels = zip(*rows, strict=True)
-        for label in labels:
-            check_number("each label of judgments", label)
-        qid, doc_ids = texts_of("qid", queries), texts_of("doc_ids", documents)
-        return Qrels(np.array(qid), np.array(doc_ids), np.array(labels, dtype=np.float64))
-    if not isinstance(judgments, Qrels):
-        raise TypeError(
-            "judgments must be the path of a file, {query: {document: label}} or Qrels; got "
-            f"{quote(judgments)}. Of a data frame, write "
-            "Qrels(frame['query'], frame['document'], frame['label'])."
-        )
-    return judgments.judged()
-
-
-def _triples(judgments: Mapping[Any, Any]) -> Iterator[tuple[Any, Any, Any]]:
-    """Yield (query, document, label) of ``{query: {document: label}}``."""
-    for query, labels in judgments.items():
-        if not isinstance(labels, Mapping):
-            raise TypeError(
-                f"judgments must be {{query: {{document: label}}}}; got {quote(labels)} for "
-                f"{quote(query)}."
-            )
-        yield from ((query, document, label) for document, label in labels.items())
 
 
 def _joined(
