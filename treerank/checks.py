@@ -430,6 +430,29 @@ def refuse_complex(X: Any, name: str = "X") -> None:
         raise ValueError(f"{name} must be real numbers: Complex data not supported; got {X.dtype}.")
 
 
+def check_rows(name: str, rows: ArrayLike, n_rows: int, unit: str = "document") -> np.ndarray:
+    """Return the numbers of rows, given by number or by a mask; -1 is the last of ``n_rows`` rows.
+
+    ``unit`` is what a row is, for the message.
+
+    Examples
+    --------
+    >>> check_rows("rows", [2, -1], 4), check_rows("rows", [False, True], 2)
+    (array([2, 3]), array([1]))
+    """
+    numbers = np.asarray(rows, dtype=None if np.size(rows) else np.int64)
+    if numbers.ndim != 1 or numbers.dtype.kind not in "biu":
+        raise TypeError(f"{name} must be whole numbers or a mask; got {quote(rows)}.")
+    if numbers.dtype.kind == "b":
+        if len(numbers) != n_rows:
+            counts = f"{len(numbers)} entries for {n_rows} {unit}s"
+            raise ValueError(f"{name} must be a mask with one entry per {unit}; got {counts}.")
+        numbers = np.flatnonzero(numbers)
+    wrong = (numbers < -n_rows) | (numbers >= n_rows)
+    refuse_where(wrong, numbers, f"{name} must be {name.removesuffix('s')} numbers below {n_rows}")
+    return numbers % max(n_rows, 1)
+
+
 def check_weight(name: str, weight: ArrayLike | None, n_documents: int) -> np.ndarray | None:
     """Return a weight per document as float64: finite and not negative; ``None`` stays ``None``.
 

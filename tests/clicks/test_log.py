@@ -272,6 +272,24 @@ def test_a_subset_of_sessions_keeps_their_impressions_and_may_repeat_them():
     assert some.clicked.tolist() == [False, False, False, True, True]
 
 
+def test_sessions_are_chosen_by_a_mask_or_by_numbers_that_the_log_has():
+    log = ClickLog.from_table(TABLE)
+    of_query = log.taking(log.query == "q")
+    assert of_query.sessions.tolist() == ["u", "t"]
+    assert log.taking([-1, 0]).sessions.tolist() == of_query.sessions.tolist()
+    wrong = {
+        r"sessions must be a mask with one entry per session; got 2 entries for 3": [True, False],
+        r"sessions must be session numbers below 3; got 3\.0 in row 1": [0, 3],
+        r"sessions must be session numbers below 3; got -4\.0 in row 0": [-4],
+        r"sessions must be whole numbers or a mask; got \[0\.5\]": [0.5],
+        r"sessions must choose a session of the log; got none": [],
+        r"must choose a session": log.query == "none of these",
+    }
+    for message, sessions in wrong.items():
+        with pytest.raises((TypeError, ValueError), match=message):
+            log.taking(sessions)
+
+
 def test_a_file_without_a_column_says_which_argument_names_another(tmp_path):
     pd.DataFrame(TABLE).rename(columns={"document": "sku"}).to_csv(tmp_path / "log.csv")
     message = r"csv, column 'document': the column for document must exist; .*'sku'.* Write doc"

@@ -11,8 +11,16 @@ from functools import cached_property
 from typing import Any, Literal, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from treerank.checks import check_choice, check_column, quote, refuse_masked, refuse_other_order
+from treerank.checks import (
+    check_choice,
+    check_column,
+    check_rows,
+    quote,
+    refuse_masked,
+    refuse_other_order,
+)
 from treerank.clicks.counts import ClickCounts
 from treerank.clicks.items import Items
 from treerank.clicks.session_checks import (
@@ -26,6 +34,7 @@ from treerank.clicks.tables import named_columns
 from treerank.display.results import Shown
 from treerank.documents.ids import check_ids, joinable_ids
 from treerank.documents.queries import QueryGroups
+from treerank.parameters import check_arguments
 
 #: What a log needs, in the order of the arguments of ``ClickLog.from_columns``.
 COLUMNS = ("session", "query", "document", "position", "click")
@@ -224,13 +233,16 @@ class ClickLog(Shown):
         """Return the same sessions with other clicks."""
         return replace(self, clicked=check_clicks(clicked, len(self.item)))
 
-    def taking(self, sessions: np.ndarray) -> Self:
-        """Return the sessions of the given numbers, which may repeat, as in a bootstrap.
+    @check_arguments
+    def taking(self, sessions: ArrayLike) -> Self:
+        """Return sessions by number, which may repeat, as in a bootstrap, or by a mask.
 
         Their order is by number. All items stay, so items have the same numbers as in the whole
         log.
         """
-        chosen = np.sort(sessions)  # which puts the longest first
+        chosen = np.sort(check_rows("sessions", sessions, len(self), "session"))  # longest first
+        if len(chosen) == 0:
+            raise ValueError("sessions must choose a session of the log; got none.")
         by_session = np.argsort(self.session, kind="stable")
         sizes = np.bincount(self.session, minlength=len(self))
         n_rows = sizes[chosen]  # of each copy of a session

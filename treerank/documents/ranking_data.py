@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
-from treerank.checks import check_seed, is_whole, quote, refuse_other_order, refuse_where
+from treerank.checks import check_rows, check_seed, is_whole, quote, refuse_other_order
 from treerank.display.results import Shown
 from treerank.documents.columns import as_frame, taken_rows
 from treerank.documents.date_texts import checked_times
@@ -112,19 +112,10 @@ class RankingData(Shown):
         >>> data.take(data.qid == 7)
         RankingData(2 documents, 1 queries, 3 features)
         """
-        numbers = np.asarray(rows, dtype=None if np.size(rows) else np.int64)
-        if numbers.ndim != 1 or numbers.dtype.kind not in "biu":
-            raise TypeError(f"rows must be whole numbers or a mask; got {quote(rows)}.")
         # The index of row numbers says nothing about documents.
-        self._refuse_other_order(rows=rows if numbers.dtype.kind == "b" else None)
-        if numbers.dtype.kind == "b":
-            if len(numbers) != len(self):
-                counts = f"{len(numbers)} entries for {len(self)} documents"
-                raise ValueError(f"rows must be a mask with one entry per document; got {counts}.")
-            numbers = np.flatnonzero(numbers)
-        wrong = (numbers < -len(self)) | (numbers >= len(self))
-        refuse_where(wrong, numbers, f"rows must be row numbers below {len(self)}")
-        numbers = numbers % max(len(self), 1)  # -1 is the last row
+        is_mask = np.asarray(rows).dtype.kind == "b"
+        self._refuse_other_order(rows=rows if is_mask else None)
+        numbers = check_rows("rows", rows, len(self))
         names_query = self._with_values()[2] is not self.qid
         y = self.y if isinstance(self.y, str) else _taken_labels(self.y, numbers)
         qid = self.qid if names_query else _by_row(self.qid)[numbers]
