@@ -90,7 +90,7 @@ DATES = {
     "Arrow": pa.array(DAYS),
     "Python": DAYS.dt.to_pydatetime().tolist(),
     "Python, a day and a time": [DAYS[0].date(), DAYS[1].to_pydatetime()],
-    "text": ["2026-01-05", "2026-01-06T10:30"],
+    "text": ["2026-01-05", "2026-01-06T10:30:00"],
 }
 
 

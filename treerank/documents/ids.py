@@ -75,18 +75,20 @@ def _in_utc(value: Any) -> Any:
 
 
 def date_text(value: Any) -> str:
-    """Return a date of Python, NumPy or pandas as ISO text in UTC, as short as is exact.
+    """Return a date of Python, NumPy or pandas as ISO text in UTC, without a time at midnight.
 
-    So the texts of equal dates are equal, whatever their types and units.
+    So the texts of equal dates are equal, whatever their types and units. A time has seconds, as
+    from ``isoformat``, and fractions as short as is exact.
 
     Examples
     --------
     >>> date_text(date(2026, 5, 1)), date_text(np.datetime64("2026-05-01T10:30:00.000000"))
-    ('2026-05-01', '2026-05-01T10:30')
+    ('2026-05-01', '2026-05-01T10:30:00')
     """
     if isinstance(value, date):
         value = np.datetime64(_in_utc(value).isoformat())  # which has the nanoseconds of pandas
-    return str(np.datetime_as_string(value, unit="auto"))
+    text = str(np.datetime_as_string(value, unit="auto"))
+    return f"{text}:00" if len(text) == len("2026-05-01T10:30") else text
 
 
 def text_ids(name: str, values: Any, n_rows: int | None = None) -> np.ndarray:
