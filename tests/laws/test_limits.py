@@ -45,6 +45,7 @@ from treerank.objectives.sums import weighted_sum
 from treerank.rankers import ColumnRanker
 from treerank.rankers.calibration import RelevanceScale, _line
 from treerank.rankers.explanation import ExplainedMargins, interactions_of
+from treerank.spelling import spelling
 
 TINY = np.nextafter(0, 1)
 
@@ -499,6 +500,33 @@ def test_trees_of_fewer_than_200_documents_ask_for_smaller_leaves(n, asks_for_mo
     message = warned(TreeDirectRanker("lightgbm").fit, np.zeros((n, 1)), y, np.arange(n) // 10)
     assert f"All {n} documents get the same score" in message
     assert ("trees need more documents" in message) is asks_for_more
+    assert ("LightGBMTrees(min_child_samples=1) learns from few." in message) is asks_for_more
+
+
+@pytest.mark.parametrize(
+    ("part", "advice"),
+    [
+        ("histogram", "HistogramTrees(min_child_samples=1) learns"),
+        ("xgboost", "XGBoostTrees(min_child_weight=0) learns"),
+        (["lightgbm", "histogram"], "LightGBMTrees(min_child_samples=1) learns"),
+    ],
+)
+def test_advice_on_few_documents_is_for_the_trees_that_were_fitted(part, advice):
+    y = np.arange(20) % 2.0
+    assert advice in warned(TreeDirectRanker(part).fit, np.zeros((20, 1)), y, np.arange(20) // 10)
+    with spelling({}):
+        text = warned(TreeDirectRanker(part).fit, np.zeros((20, 1)), y, np.arange(20) // 10)
+    assert text.endswith("trees need more documents.")
+
+
+@pytest.mark.parametrize("part", ["histogram", "lightgbm", "xgboost"])
+@pytest.mark.parametrize("name", ["sample_weight", "query_weight"])
+def test_weights_that_are_too_small_for_trees_are_named(part, name):
+    X, y, qid = np.arange(400.0)[:, None], np.arange(400) % 2.0, np.arange(400) // 10
+    ranker = TreeDirectRanker(part, random_state=0)
+    message = warned(ranker.fit, X, y, qid, **{name: np.full(400, 1e-6)})
+    assert "weights are too small for the smallest weight of a leaf. Multiply weights" in message
+    assert "weights" not in warned(ranker.fit, X, 0 * X[:, 0] + y, qid, **{name: np.full(400, 1.0)})
 
 
 def test_a_column_is_counted_from_0_to_the_last():

@@ -190,3 +190,10 @@ def test_an_empty_list_of_metrics_is_refused():
 def test_two_metrics_of_one_name_are_refused(metrics, message):
     with pytest.raises(ValueError, match=f"eval_metric must have different names; {message}"):
         TreeDirectRanker().fit(*TRAIN, eval_set=SETS[0], eval_metric=metrics)
+
+
+def test_the_share_of_judged_documents_is_refused_where_unjudged_ones_are_left_out():
+    with pytest.raises(ValueError, match=r"eval_metric must not have judged@5.* get_metric\('jud"):
+        TreeDirectRanker().fit(*TRAIN, eval_set=SETS[0], eval_metric=["map", "judged@5"])
+    with pytest.raises(ValueError, match="metric must not have judged, since"):
+        TreeDirectRanker(metric="judged").fit(*TRAIN, eval_set=0.3)

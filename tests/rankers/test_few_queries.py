@@ -230,8 +230,13 @@ def test_it_is_refreshed_as_trees_are(few):
 
 def test_a_later_warm_start_says_which_part_goes_on(few):
     ranker = clone(few).fit(*rows_of(FEW)).set_params(warm_start=True)
-    with pytest.raises(ValueError, match=r"feature_part must stay Ensemble .* got .*'auto'"):
+    message = "warm_start must be True in the first fit, too, since 'auto' is Ensemble for few"
+    with pytest.raises(ValueError, match=message):
         ranker.fit(*rows_of(FEW))
+    ranker = clone(few).set_params(warm_start=True).fit(*rows_of(FEW))
+    n_trees = ranker.forest().n_trees
+    ranker.set_params(feature_part=LightGBMTrees(n_trees + 1)).fit(*rows_of(FEW))
+    assert ranker.forest().n_trees == n_trees + 1
 
 
 def test_certainty_asks_for_several_fits(few):

@@ -60,8 +60,8 @@ def checkpointing(path: str | Path | None, *, every: int = 10) -> Iterator[None]
     belongs to another fit, it is replaced, and the fit starts anew. A fit also starts anew, with a
     warning, if the ``random_state`` of the ranker is None, since the random numbers then differ.
     The file holds the trees of one fit, so stages and ensembles with several boosted parts start
-    anew, too. Trees of LightGBM and XGBoost must not be grown from random samples of rows or with
-    ``engine_params``, and trees of XGBoost not from random samples of columns either. Rankers
+    anew, too. Trees of LightGBM and XGBoost must not be grown with ``engine_params``, and those of
+    LightGBM draw rows for each tree or not at all (``subsample_freq`` of at most 1). Rankers
     without boosted trees are refused, except for your own feature parts with ``resumes = True``.
 
     Parameters

@@ -19,7 +19,7 @@ from treerank.metrics.base import Metric, PreparedMetric
 from treerank.metrics.graded_metrics import DISCOUNTS, Gain
 from treerank.metrics.threshold_metrics import expected_hits
 from treerank.parameters import Finite, Size, check_arguments
-from treerank.spelling import has_spelling
+from treerank.spelling import has_spelling, spelled
 
 #: How the user writes 0 for unjudged documents of judged queries, whatever holds y and qid.
 _UNJUDGED_AS_0 = (
@@ -61,6 +61,29 @@ class Judged(Metric):
 
     def _prepare(self, y: ArrayLike, qid: Queries) -> PreparedMetric:
         return super()._prepare(~np.isnan(as_numbers("y", y)), qid)
+
+
+def refuse_judged(name: str, metrics: Iterable[Any], where: str) -> None:
+    """Refuse to measure the share of judged documents ``where`` unjudged ones are left out.
+
+    It would always be 1.
+
+    Examples
+    --------
+    >>> refuse_judged("eval_metric", [Judged(10)], "an eval_set")
+    Traceback (most recent call last):
+    ...
+    ValueError: eval_metric must not have judged@10, since unjudged documents are left out of an \
+eval_set. Write get_metric('judged@10')(y, ranker.predict(X), qid).
+    """
+    for metric in metrics:
+        if isinstance(metric, Judged):
+            in_python = f"get_metric({metric.name!r})(y, ranker.predict(X), qid)"
+            in_shell = f"treerank evaluate MODEL DATA --metric {metric.name}"
+            raise ValueError(
+                f"{spelled(name)} must not have {metric.name}, since unjudged documents are left "
+                f"out of {where}. Write {in_python if has_spelling('y') else in_shell}."
+            )
 
 
 def depth_of(metrics: Iterable[Any]) -> int:

@@ -53,7 +53,7 @@ from treerank.parameters import NotNegative, check_parameters, is_given
 from treerank.rankers.head import AntisymmetricHead
 from treerank.rankers.ranker import Ranker
 from treerank.rankers.training_objective import objective_of
-from treerank.spelling import spelled
+from treerank.spelling import has_spelling, spelled
 
 if TYPE_CHECKING:
     from treerank.feature_parts.components import Components
@@ -66,6 +66,8 @@ GAPS = ("label_gap", "ndcg", "map", "mrr", "err")
 _MAY_BE_UNUSED = ("loss", "weight", "pairs", "k", "smoothing")
 #: With fewer documents, default trees may find no split.
 _FEW = 200
+#: With weights of a smaller mean, default trees may find no split, either.
+_SMALL = 0.5
 #: Number of documents that are scored at a time to see whether all get the same score.
 _BATCH_SIZE = 1000
 
@@ -84,6 +86,18 @@ def _of_equal_scores(held_out: EvalSet, recorded: dict[str, Any]) -> dict[str, A
     value = metric(np.zeros(len(held_out.y)))
     metric.history.extend(metric.history[-1:] * (len(curve) - 1))
     return {"validation": {metric.name: [value] * len(curve)}}
+
+
+def _advice_on_leaves(part: Any) -> str:
+    """Return a sentence on smaller leaves of trees; "" where a user cannot set them."""
+    if not has_spelling("min_child_samples"):
+        return ""
+    given, name = params_of(part), type(part).__name__
+    if "min_child_samples" in given:
+        return f". {name}(min_child_samples=1) learns from few"
+    if "min_child_weight" in given:
+        return f". {name}(min_child_weight=0) learns from few"
+    return ". LightGBMTrees(min_child_samples=1) learns from few"
 
 
 class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
@@ -240,31 +254,35 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
         # Without anything to learn, it has been warned of the weight 0.
         has_weight = bool(self.head_.weight.any())
         if not data.documents.is_shard and (has_weight or objective.has_anything_to_learn()):
-            self._warn_of_equal_scores(data.documents)
+            self._warn_of_equal_scores(data)
         traits = traits_of(part)
         self.evals_result_, self.best_iteration_ = traits.evals_result_, traits.best_iteration_
         if held_out is not None and not self.head_.weight.any():
             self.evals_result_ = _of_equal_scores(held_out, traits.evals_result_)
         self.calibration_slope_ = objective.steepness
 
-    def _warn_of_equal_scores(self, documents: Rows) -> None:
+    def _warn_of_equal_scores(self, data: TrainingSet) -> None:
         """Warn if all documents get the same score; mostly, one batch suffices to see.
 
         Rows that are read in batches come in another order.
         """
         first_score = None
-        for _, batch in documents.batches(_BATCH_SIZE):
+        for _, batch in data.documents.batches(_BATCH_SIZE):
             scores = self._scores(batch)
             first_score = scores[0] if first_score is None else first_score
             if (scores != first_score).any():
                 return
-        n = len(documents)
+        n = len(data.documents)
         reason = "none tells which documents are better"
-        if n < _FEW and traits_of(self.feature_part_).components is not None:
+        has_trees = traits_of(self.feature_part_).components is not None
+        weights = [w for w in (data.sample_weight, data.query_weight) if w is not None]
+        if has_trees and any(weight.mean() < _SMALL for weight in weights):
             reason = (
-                "trees need more documents. LightGBMTrees(min_child_samples=1) and "
-                "XGBoostTrees(min_child_weight=0) learn from few"
+                "weights are too small for the smallest weight of a leaf. Multiply weights by a "
+                "number, so that their mean is 1"
             )
+        elif has_trees and n < _FEW:
+            reason = f"trees need more documents{_advice_on_leaves(self.feature_part_)}"
         if n:
             warn_user(f"All {n} documents get the same score: no feature varies, or {reason}.")
 
@@ -331,10 +349,16 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
                 f"warm_start must be False for feature_part={quote(part)}, whose fits start anew."
             )
         if self._continues() and type(part) is not type(self.feature_part_):
-            shown_part = self.feature_part if is_auto(self.feature_part) else part
+            fitted = type(self.feature_part_).__name__
+            if is_auto(self.feature_part):
+                raise ValueError(
+                    f"warm_start must be True in the first fit, too, since 'auto' is {fitted} for "
+                    "few queries otherwise, whose fits start anew; got True after a fit with "
+                    "False. warm_start=False fits it anew."
+                )
             raise ValueError(
-                f"feature_part must stay {type(self.feature_part_).__name__} with warm_start=True; "
-                f"got {quote(shown_part)}. warm_start=False fits it anew."
+                f"feature_part must stay {fitted} with warm_start=True; got {quote(part)}. "
+                "warm_start=False fits it anew."
             )
 
     def _make_objective(self, data: TrainingSet, seed: int) -> Objective:

@@ -26,6 +26,7 @@ from treerank.documents.rows import Rows
 from treerank.documents.training_queries import TrainingQueries
 from treerank.documents.training_set import TrainingSet
 from treerank.metrics.base import Metric, exact_sum
+from treerank.metrics.judged import refuse_judged
 from treerank.metrics.registry import refuse_equal_names
 from treerank.rankers.scoring import metric_of
 
@@ -197,6 +198,7 @@ def metrics_of(ranker: Any, eval_metric: Any) -> list[Any]:
     with naming("eval_metric"):
         metrics = [metric_of(ranker, name) for name in names]
     refuse_equal_names("eval_metric", metrics)  # curves are recorded by name
+    refuse_judged("metric" if eval_metric is None else "eval_metric", metrics, "an eval_set")
     return metrics
 
 

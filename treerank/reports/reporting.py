@@ -31,7 +31,7 @@ from treerank.documents.queries import QueryGroups
 from treerank.documents.reading import take_columns
 from treerank.documents.training_queries import warn_of_seen_queries
 from treerank.files.replaced import replaced_file
-from treerank.metrics.judged import depth_of, judged_share, warn_of_unjudged
+from treerank.metrics.judged import depth_of, judged_share, refuse_judged, warn_of_unjudged
 from treerank.metrics.registry import Metrics, as_metrics, metric_with
 from treerank.parameters import Count, Whole, check_arguments
 from treerank.rankers.column_ranker import ColumnRanker, score_below
@@ -166,6 +166,7 @@ def report(
             rule = f"slices[{quote(name)}] must have one entry per document, {n}"
             raise ValueError(f"{rule}; got {shape}.")
     if np.isnan(y).any():
+        refuse_judged("metrics", chosen, "a report")
         depth = depth_of(chosen)
         warn_of_unjudged(judged_share(y, scores, qid, depth), depth)
         rows = np.flatnonzero(~np.isnan(y))

@@ -48,7 +48,8 @@ def test_continuing_on_other_data_starts_from_the_right_scores(part_class):
 def test_a_warm_start_without_more_trees_changes_nothing(part_class):
     part = fitted(part_class, warm_start=True)
     booster = part.booster_
-    assert part.fit(X, HalfSquare(TARGET)).booster_ is booster
+    with pytest.warns(UserWarning, match=r"No trees are added: .*n_estimators=15 is 15 in all"):
+        assert part.fit(X, HalfSquare(TARGET)).booster_ is booster
     with pytest.raises(ValueError, match="n_estimators must be at least 15"):
         part.set_params(n_estimators=14).fit(X, HalfSquare(TARGET))
 

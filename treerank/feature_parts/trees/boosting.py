@@ -17,7 +17,7 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from treerank.all_or_nothing import all_or_nothing
-from treerank.checks import check_count, check_sequence, quote
+from treerank.checks import check_count, check_sequence, quote, warn_user
 from treerank.documents.columns import Columns
 from treerank.documents.rows import Rows
 from treerank.feature_parts.base import Validation, check_validation
@@ -262,6 +262,11 @@ class BoostedTrees(BaseEstimator):
         sizes = self._sizes_for(n_documents, n_queries, n_features)
         n_new = self._count_new(start, sizes.n_estimators)
         if n_new == 0:
+            warn_user(
+                f"No trees are added: warm_start=True continues a fit of {start} iterations, and "
+                f"n_estimators={quote(self.n_estimators)} is {sizes.n_estimators} in all. Write a "
+                f"larger number, as in {type(self).__name__}(n_estimators={2 * start})."
+            )
             return self
         rounds = self.early_stopping_rounds
         patience = patience_of(rounds, validation, sizes.patience)

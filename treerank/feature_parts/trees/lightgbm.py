@@ -52,8 +52,10 @@ class LightGBMTrees(BoostedTrees):
     """Boosted trees for any objective, grown by LightGBM.
 
     Parameters have LightGBM's names and defaults. The trees are the same, bit for bit, for any
-    ``n_jobs``; see :mod:`treerank.feature_parts.trees.fixed_point`. ``X`` may be a sparse
-    matrix: trees and scores are the same as for an array of the same numbers.
+    ``n_jobs``; see :mod:`treerank.feature_parts.trees.fixed_point`. With ``engine_params`` for GOSS
+    or ``use_quantized_grad``, each thread of LightGBM draws random numbers of its own, so they
+    depend on ``n_jobs``. ``X`` may be a sparse matrix: trees and scores are the same as for an
+    array of the same numbers.
 
     All other parameters and attributes are as in
     :class:`~treerank.feature_parts.trees.boosting.BoostedTrees`.
