@@ -5,7 +5,16 @@ from own_objective import HalfSquare
 
 from treerank import HistogramTrees, TreeDirectRanker, make_objective
 from treerank.documents import QueryGroups
-from treerank.feature_parts import MLP, Ensemble, LinearModel, Stages
+from treerank.feature_parts import (
+    MLP,
+    Ensemble,
+    LightGBMTrees,
+    LinearModel,
+    Stages,
+    StreamingTrees,
+    XGBoostTrees,
+)
+from treerank.rankers import StreamingRanker
 from treerank.rankers.direct_ranker import DirectRanker, objective_for_labels
 
 X, Y, QID = ranking_data()
@@ -47,6 +56,35 @@ def test_with_nothing_to_learn_the_model_is_constant(settings, y, message):
     with pytest.warns(UserWarning, match=message):
         ranker.fit(X, y, QID)
     assert (ranker.predict(X) == 0).all()
+
+
+@pytest.mark.parametrize(
+    ("ranker", "message"),
+    [
+        (StreamingRanker(StreamingTrees(3, max_estimators=4)), "No pair of documents counts"),
+        *(
+            (TreeDirectRanker(part, warm_start=True, loss=loss), message)
+            for part in (HistogramTrees(3), LightGBMTrees(3), XGBoostTrees(3))
+            for loss, message in (("logistic", "No pair of "), ("half_squared_error", "No query"))
+        ),
+    ],
+)
+def test_a_batch_with_nothing_to_learn_leaves_a_continued_model_as_it_is(ranker, message):
+    ranker.set_params(random_state=0, metric="ndcg@3").fit(X, Y, QID)
+    with pytest.warns(UserWarning, match="probabilities"):
+        ranker.calibrate(X, Y, QID)
+    part, head, state = ranker.feature_part_, ranker.head_, ranker.get_state()
+    ranker.set_params(feature_part__n_estimators=4, warm_start=True)
+    few = QID < 2
+    for _ in range(2):
+        with pytest.warns(UserWarning, match=f"{message}.*: the model stays as it is"):
+            ranker.fit(X[few], 0 * Y[few], QID[few])
+    assert ranker.feature_part_ is part
+    assert ranker.head_ is head
+    after = ranker.get_state()
+    for name in ("calibration_slope", "relevance_scale"):
+        np.testing.assert_equal(after[name], state[name])
+    assert ranker.fit(X, Y, QID).feature_part_.best_iteration_ == 4
 
 
 class PlainLoss:

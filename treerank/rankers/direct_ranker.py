@@ -248,6 +248,10 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
         self._warn_of_unused_settings(part, data)
         if not traits_of(part).fits_convex:
             self._warn_of_equal_labels(data)
+        is_quiet = self._continues() and not data.documents.any(objective.has_anything_to_learn())
+        if is_quiet:  # new trees would be empty, and a head of weight 0 would forget the old ones
+            self._warn_of_nothing_to_learn("the model stays as it is")
+            return
         validation: Any = held_out and (held_out.X, held_out.metric)
         self.feature_part_ = fit_part(part, data.documents, objective, validation)
         self.head_ = AntisymmetricHead(self._head_weight(data, objective), self.tau)
@@ -259,7 +263,7 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
         self.evals_result_, self.best_iteration_ = traits.evals_result_, traits.best_iteration_
         if held_out is not None and not self.head_.weight.any():
             self.evals_result_ = _of_equal_scores(held_out, traits.evals_result_)
-        self.calibration_slope_ = objective.steepness
+        self.calibration_slope_, self._relevance_scale = objective.steepness, None
 
     def _warn_of_equal_scores(self, data: TrainingSet) -> None:
         """Warn if all documents get the same score; mostly, one batch suffices to see.
@@ -469,7 +473,7 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
         if n_outputs is None:
             n_outputs = n_outputs_of(part, documents)
         if not documents.any(objective.has_anything_to_learn()):  # of any worker
-            self._warn_of_nothing_to_learn()
+            self._warn_of_nothing_to_learn("the model is constant")
             return np.zeros(n_outputs)
         trained = traits_of(part).head_weight_
         if (trained is not None or n_outputs == 1) and is_given(self, "head_alpha"):
@@ -486,13 +490,13 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
         convex = objective.convex() or objective_of(data, 0, loss="logistic", weight="query")
         return fit_head(outputs_of(part, data.features), convex, alpha=self.head_alpha)
 
-    def _warn_of_nothing_to_learn(self) -> None:
-        """Warn that the model is constant."""
+    def _warn_of_nothing_to_learn(self, consequence: str) -> None:
+        """Warn that there is nothing to learn, and what follows for the model."""
         reason = "No query has two labels, and equal scores cost least"
         if isinstance(get_loss(self.loss), PairLoss):
             rule = f"no query has two that differ in y and in what weight={quote(self.weight)} sees"
             reason = f"No pair of documents counts, since {rule}"
-        warn_user(f"{reason}: the model is constant.")
+        warn_user(f"{reason}: {consequence}.")
 
 
 def objective_for_labels(ranker: DirectRanker, y: ArrayLike, qid: ByRow = None) -> Objective:

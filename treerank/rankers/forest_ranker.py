@@ -140,6 +140,7 @@ class ForestRanker(Ranker):
         return self
 
     def _learn(self, data: TrainingSet, held_out: EvalSet | None, seed: int) -> None:
+        self.calibration_slope_, self._relevance_scale = 1.0, None
         documents = EvalSet(data.documents, data.y, data.groups)
         if documents.has_pairs:
             self._fit_calibration_slope(documents)

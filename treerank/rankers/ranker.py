@@ -362,6 +362,8 @@ class Ranker(Scored):
         """
         if not self._continues():
             set_columns(self, data.documents.columns, data.documents.shape[1])
+            self.head_ = AntisymmetricHead(np.ones(1), self.tau)
+            self.calibration_slope_, self._relevance_scale = 1.0, None
         self._had_queries = data.n_queries > 1
         earlier_queries = self.training_queries_ if self._continues() else earlier
         if is_share(eval_set):
@@ -374,8 +376,6 @@ class Ranker(Scored):
         self.training_queries_ = remembered
         held_out = self._held_out(data, eval_set, eval_metric)
         calibrating = held_out and _with_pairs(held_out.first.judged())
-        self.head_ = AntisymmetricHead(np.ones(1), self.tau)
-        self.calibration_slope_, self._relevance_scale = 1.0, None
         recorded = vars(self).get("evals_result_", {}) if self._continues() else {}
         self._learn(data, held_out, seed)
         if "evals_result_" in vars(self):
