@@ -265,6 +265,31 @@ def test_old_queries_without_qid_are_refused(ranker):
         refresh(ranker, *rows(LATER), old=rows(OLD)[:2])
 
 
+def test_queries_that_tell_no_ranker_from_another_are_refused(ranker):
+    X, y, qid = rows(LATER)
+    message = r"must hold a query with two different labels; got none among \d+ documents\."
+    with pytest.raises(ValueError, match=rf"^y {message}"):
+        refresh(ranker, X, 0 * y, qid)
+    with pytest.raises(ValueError, match=rf"^old {message}"):
+        refresh(ranker, X, y, qid, old=rows(OLD, y=0 * Y), n_splits=2)
+    strict = clone(ranker).set_params(metric="map(threshold=9)").fit(*rows(OLD))
+    with pytest.raises(ValueError, match=r"^y must define map.* for at least one query; got NaN"):
+        refresh(strict, X, y, qid, n_splits=2)
+
+
+def test_the_gain_on_a_single_query_has_no_bounds(ranker):
+    X, y, qid = rows(LATER)
+    with pytest.warns(UserWarning, match="the model is constant"):  # without this query
+        found = refresh(ranker, X, np.where(qid == qid[0], y, 0), qid)
+    gain = found.differences["new"]
+    assert np.isnan([gain.low, gain.high]).all()
+    assert found.accepted == (gain.estimate >= 0)
+    one = OLD & (QID == 7)
+    found = refresh(ranker, X, y, qid, old=rows(one))
+    assert np.isnan(found.differences["old"].high)
+    assert found.accepted == (found.differences["new"].estimate >= 0)
+
+
 def test_a_ranker_that_is_not_fitted_is_refused():
     with pytest.raises(NotFittedError, match="This TreeDirectRanker instance is not fitted"):
         refresh(TreeDirectRanker("histogram"), [[1.0], [2.0]], [0, 1], [1, 1])

@@ -154,6 +154,12 @@ def test_values_that_differ_by_rounding_alone_have_no_bootstrap_interval():
     assert np.isfinite(bootstrap_interval([0.5] * 30 + [0.5 + 1e-6]).ends).all()
 
 
+def test_a_single_value_does_not_tell_how_wide_its_interval_is():
+    estimate, low, high = mean_interval(np.array([0.25])).ends
+    assert estimate == 0.25
+    assert np.isnan([low, high, *mean_interval(np.array([])).ends]).all()
+
+
 @pytest.mark.parametrize(("offset", "scale"), [(1.7e12, 100.0), (1e9, 0.01)])
 def test_values_that_vary_about_a_large_number_have_an_interval(offset, scale):
     values = np.random.default_rng(0).normal(size=40)

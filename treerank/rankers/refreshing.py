@@ -95,7 +95,7 @@ def refresh(
     further copies learn from all folds of the new queries but one, and are measured on the
     remaining fold. The candidate is accepted if its mean gain is not negative and it is not
     significantly worse on ``old`` queries. Pass a hundred new queries or more: with few, chance
-    decides.
+    decides, and the bounds of the gain on a single query are NaN.
 
     Parameters
     ----------
@@ -146,20 +146,25 @@ def refresh(
     sets = list(folds.split(X, y, qid))
     hashes, metric, gaps = id_hashes(qid, len(y)), metric_of(ranker), []
     groups = QueryGroups.from_qid(qid, len(y))
+    _refuse_equal_labels("y", y, groups)
     qid = groups.codes
     for train, test in sets:
         some = X[train], y[train], qid[train], hashes[train]
         learned = _learned(ranker, learn, *some, random_state)
         gaps.append(_gaps(ranker, learned, X[test], y[test], groups.take(test), metric))
     candidate = _learned(ranker, learn, X, y, qid, hashes, random_state)
-    gains = {"new": mean_interval(np.concatenate(gaps), level=level)}
+    gains = {"new": _mean_gain("y", np.concatenate(gaps), metric, level)}
     if old is not None:
         with naming("old"):
             X, y, qid = read_documents(ranker, *read_eval_set(ranker, old, "old"))
             if ranker._had_queries:
                 refuse_one_query("old", qid, X.shape[0])
-            gains["old"] = mean_interval(_gaps(ranker, candidate, X, y, qid, metric), level=level)
-    accepted = gains["new"].estimate >= 0 and all(gain.high >= 0 for gain in gains.values())
+            y = check_labels(y, X.shape[0])
+            _refuse_equal_labels("old", y, QueryGroups.from_qid(qid, len(y)))
+            of_old = _gaps(ranker, candidate, X, y, qid, metric)
+            gains["old"] = _mean_gain("old", of_old, metric, level)
+    is_worse = any(gain.high < 0 for gain in gains.values())  # a single query cannot tell
+    accepted = gains["new"].estimate >= 0 and not is_worse
     return Refreshed(candidate if accepted else ranker, candidate, accepted, gains, metric.name)
 
 
@@ -178,6 +183,15 @@ def _refuse_others(ranker: Ranker, learn: str) -> None:
         raise ValueError(
             "learn must be 'trees' for a ranker with monotone_constraints, since the new values of "
             f"leaves would not keep them; got {quote(learn)}. Write refresh(..., learn='trees')."
+        )
+
+
+def _refuse_equal_labels(name: str, y: np.ndarray, groups: QueryGroups) -> None:
+    """Refuse labels that no query has two of: they order nothing, so all rankers are equal."""
+    if not groups.with_two_labels(y).any():
+        raise ValueError(
+            f"{name} must hold a query with two different labels; got none among {len(y)} "
+            "documents."
         )
 
 
@@ -257,3 +271,12 @@ def _gaps(ranker, candidate, X, y, qid, metric):
     values = [metric.per_query(y, scores_of(model, X), qid) for model in (candidate, ranker)]
     gaps = values[0] - values[1]
     return gaps[~np.isnan(gaps)]
+
+
+def _mean_gain(name: str, gaps: np.ndarray, metric: Any, level: float) -> Interval:
+    """Return the mean of gains by query; ``name`` is the argument that a refusal of none names."""
+    if len(gaps) == 0:
+        raise ValueError(
+            f"{name} must define {metric.name} for at least one query; got NaN for all."
+        )
+    return mean_interval(gaps, level=level)

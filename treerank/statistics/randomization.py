@@ -253,11 +253,13 @@ def mean_interval(
 ) -> Interval:
     """Return the bootstrap interval of a mean, of zero width if nothing varies.
 
-    That is where all values, or the means of all ``clusters``, are equal. ``values`` have no NaN;
-    without any, the mean is 0. ``options`` go to :func:`bootstrap_interval`.
+    That is where all values, or the means of all ``clusters``, are equal. ``values`` have no NaN. A
+    single value does not tell how values vary, so its bounds are NaN; without any, the mean is NaN,
+    too. ``options`` go to :func:`bootstrap_interval`.
     """
-    codes = check_clusters(clusters, values) if len(values) >= 2 else None
-    if len(values) < 2 or ClusterSums.of(values, codes).have_equal_means:
-        mean = float(values.mean()) if len(values) else 0.0
+    mean = float(values.mean()) if len(values) else math.nan
+    if len(values) < 2:
+        return Interval(mean, math.nan, math.nan, level)
+    if ClusterSums.of(values, check_clusters(clusters, values)).have_equal_means:
         return Interval(mean, mean, mean, level)
     return bootstrap_interval(values, clusters=clusters, level=level, **options)
