@@ -19,7 +19,7 @@ from treerank import (
 from treerank.baselines import MART, LambdaMART, RankSVM
 from treerank.documents.training_queries import overlap_with_training
 from treerank.feature_parts.refit import RefitTrees
-from treerank.rankers import ForestRanker, refresh, refreshing
+from treerank.rankers import ForestRanker, StreamingRanker, refresh, refreshing
 from treerank.rankers.direct_ranker import DirectRanker
 from treerank.rankers.refreshing import _unfitted
 from treerank.statistics.resampled import Interval
@@ -125,13 +125,22 @@ def test_columns_of_text_keep_their_codes():
     assert len(found.candidate.predict(frame)) == len(frame)
 
 
-@pytest.mark.parametrize("kind", ["forest", "LambdaMART"])
-def test_it_refreshes_all_that_is_a_sum_of_trees(kind, ranker):
+@pytest.mark.parametrize("learn", ["leaves", "trees"])
+@pytest.mark.parametrize("kind", ["forest", "LambdaMART", "stream"])
+def test_it_refreshes_all_that_is_a_sum_of_trees(kind, learn, ranker, tmp_path):
     other = ForestRanker(ranker.forest())
     if kind == "LambdaMART":
         other = LambdaMART(n_estimators=10, random_state=0).fit(*rows(OLD))
-    found = refresh(other, *rows(LATER))
-    assert (found.candidate.predict(X) != other.predict(X)).any()
+    if kind == "stream":
+        other = StreamingRanker(random_state=0).partial_fit(*rows(OLD))
+    candidate = refresh(other, *rows(LATER), learn=learn, n_splits=2).candidate
+    scores = candidate.predict(X)
+    assert (scores != other.predict(X)).any()
+    candidate.save(tmp_path / "model")
+    np.testing.assert_array_equal(load(tmp_path / "model").predict(X), scores)
+    again = clone(candidate).set_params(random_state=0).fit(*rows(LATER))
+    assert np.ptp(again.predict(X)) > 0
+    assert type(refresh(candidate, *rows(LATER), n_splits=2).candidate) is TreeDirectRanker
 
 
 class LightGBMByGap(DirectRanker):
@@ -147,8 +156,12 @@ class LightGBMByGap(DirectRanker):
             {"weight": "map", "k": 3, "sigma": 2.0, "metric": "map", "random_state": 3},
         ),
         (LightGBMByGap(), {"weight": "label_gap", "smoothing": 0.0}),
+        (
+            StreamingRanker(weight="map", k=3, tau="tanh", random_state=3),
+            {"weight": "map", "k": 3, "tau": "tanh", "random_state": 3, "warm_start": False},
+        ),
     ],
-    ids=["MART", "LambdaMART", "own"],
+    ids=["MART", "LambdaMART", "own", "stream"],
 )
 def test_settings_that_a_class_fixes_are_kept(ranker, expected):
     candidate = refresh(ranker.fit(*rows(OLD)), *rows(LATER), n_splits=2).candidate

@@ -29,6 +29,7 @@ from treerank.parameters import Level, Rule, Several, Whole, check_arguments
 from treerank.rankers.direct_ranker import DirectRanker
 from treerank.rankers.ranker import Ranker
 from treerank.rankers.scoring import metric_of, scores_of
+from treerank.rankers.streaming_ranker import StreamingRanker
 from treerank.rankers.tree_direct_ranker import TreeDirectRanker
 from treerank.statistics.randomization import mean_interval
 from treerank.statistics.resampled import Interval
@@ -124,7 +125,9 @@ def refresh(
     Returns
     -------
     Refreshed
-        The ranker to use, and the gains on held-out queries. A candidate is not calibrated.
+        The ranker to use, and the gains on held-out queries. A candidate is not calibrated. It is a
+        :class:`~treerank.TreeDirectRanker` with the settings of ``ranker`` where that takes no such
+        feature part: for a ``StreamingRanker`` or a ``LambdaMART``, for instance.
 
     Examples
     --------
@@ -240,8 +243,8 @@ def _unfitted(ranker: Ranker, learn: str) -> Ranker:
     """Return an unfitted ranker with the settings of ``ranker``, which starts from its trees.
 
     With ``learn="leaves"`` it refits their leaves; with "trees" it adds 100 trees with a learning
-    rate of 0.01 and with the constraints of the ranker's trees. A ranker without the parameter
-    ``feature_part`` becomes a ``TreeDirectRanker`` with the same settings; one that is no
+    rate of 0.01 and with the constraints of the ranker's trees. A ranker that does not take this
+    feature part becomes a ``TreeDirectRanker`` with the same settings; one that is no
     ``DirectRanker`` has no objective, so only its metric is kept.
     """
     part: Any = RefitTrees(ranker.forest())
@@ -251,7 +254,8 @@ def _unfitted(ranker: Ranker, learn: str) -> Ranker:
         part = Stages([part.set_params(learning_rate=0.0), on_top])
     if not isinstance(ranker, DirectRanker):
         return TreeDirectRanker(part, metric=ranker.metric)
-    if "feature_part" in ranker.get_params(deep=False):
+    takes_parts = "feature_part" in ranker.get_params(deep=False)
+    if takes_parts and not isinstance(ranker, StreamingRanker):
         return clone(ranker).set_params(feature_part=part, warm_start=False)
     return TreeDirectRanker(part, **_settings_of(ranker))
 
