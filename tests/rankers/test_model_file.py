@@ -14,9 +14,11 @@ from sklearn.base import clone
 
 from treerank import NDCG, HistogramTrees, TreeDirectRanker, get_metric, load
 from treerank.baselines import RankSVM
+from treerank.feature_parts import Ensemble
 from treerank.files.archive import write_archive
 from treerank.objectives import ApproxNDCG, Pairs
-from treerank.rankers import ForestRanker, saved_values
+from treerank.objectives.lists.losses import HalfSquaredError
+from treerank.rankers import ForestRanker, NestedRanker, saved_values
 from treerank.rankers.head import AntisymmetricHead
 from treerank.rankers.model_file import _check_scores, columns_in, save
 
@@ -104,6 +106,37 @@ def test_the_users_own_settings_are_kept_by_name_and_predictions_need_none(tmp_p
     assert loaded.loss == "my_loss (not saved)"
     with pytest.raises(ValueError, match=r"got 'my_loss \(not saved\)'.* again by set_params"):
         loaded.fit(*DATA)
+
+
+def own_metric(y, scores, qid):
+    return float(np.mean(y * scores))
+
+
+class OwnLoss:
+    """A loss without pairs, of the user's own."""
+
+    def bind(self, judgments):
+        return HalfSquaredError().bind(judgments)
+
+
+OF_THE_USER = {
+    "own_metric": {"metric": own_metric},
+    "my_loss": {"loss": my_loss},
+    "OwnLoss": {"feature_part": Ensemble([PARTS["lightgbm"], "linear"], losses=[OwnLoss(), None])},
+}
+
+
+@pytest.mark.parametrize("name", OF_THE_USER)
+def test_a_loaded_ranker_is_saved_again_without_the_users_own_settings(tmp_path, name):
+    params = {"feature_part": PARTS["lightgbm"], "random_state": 0} | OF_THE_USER[name]
+    ranker = TreeDirectRanker(**params).fit(*DATA)
+    for fitted in (ranker, NestedRanker(ranker, sizes=(3,)).fit(*DATA)):
+        once = round_trip(fitted, tmp_path / "once")
+        again = round_trip(once, tmp_path / "again")
+        params = [str(saved_values.saved(loaded, fitted=False)) for loaded in (once, again)]
+        assert params[0] == params[1]
+        assert f"'{name} (not saved)'" in params[0]
+        np.testing.assert_array_equal(again.predict(X), fitted.predict(X))
 
 
 OF_THE_LIBRARY = {

@@ -135,8 +135,8 @@ def _write_estimator(value: Any, fitted: bool) -> dict[str, Any]:
             f"feature_part must have get_state to be saved; got {quote(value)}. Write get_state() "
             "and set_state(state), of arrays and plain values."
         )
-    if fitted and isinstance(value, Scored):
-        check_settings(value)  # reading does, too, and no file is written that it would refuse
+    if fitted:  # reading does the same: no file is written that it would refuse
+        _check_settings(type(value), params_of(value))
     params = saved(params_of(value), fitted=False)
     state = saved(value.get_state()) if fitted else None
     return {"class": type(value).__name__, "params": params, "state": state}
@@ -163,11 +163,22 @@ def _read_estimator(content: dict[str, Any], classes: Classes) -> Any:
 
 
 def _check_settings(estimator_class: Any, params: dict[str, Any]) -> None:
-    """Check the parameters of a ranker as ``fit`` does, except objects that files do not hold."""
+    """Check the parameters of a ranker as ``fit`` does, except objects that no file has held."""
     if issubclass(estimator_class, Scored):
-        unsaved = {n for n, v in params.items() if isinstance(v, str) and v.endswith(NOT_SAVED)}
-        kept = {name: value for name, value in params.items() if name not in unsaved}
+        kept = {name: value for name, value in params.items() if not _holds_unsaved(value)}
         check_settings(estimator_class(**kept))
+
+
+def _holds_unsaved(value: Any) -> bool:
+    """Tell whether a parameter is the text of an object that no file has held.
+
+    Also true for a list or a feature part that contains one.
+    """
+    if isinstance(value, list | tuple):
+        return any(map(_holds_unsaved, value))
+    if has_methods(value, "get_params") and not isinstance(value, Scored):
+        return _holds_unsaved([*params_of(value).values()])
+    return isinstance(value, str) and value.endswith(NOT_SAVED)
 
 
 def _write_settings(value: Any, fitted: bool) -> list[Any]:
