@@ -12,7 +12,7 @@ from lightgbm import LGBMRanker
 from numba import njit
 from sklearn.base import clone
 
-from treerank import NDCG, HistogramTrees, TreeDirectRanker, get_metric, load
+from treerank import NDCG, HistogramTrees, TreeDirectRanker, get_metric, load, make_objective
 from treerank.baselines import RankSVM
 from treerank.feature_parts import Ensemble
 from treerank.files.archive import write_archive
@@ -254,6 +254,65 @@ def test_a_head_whose_scores_overflow_is_refused_without_a_warning_of_numpy(tmp_
     ranker.feature_part_.coef_[:] = 10.0
     with pytest.raises(ValueError, match=r"model does not; got the scores .* are not finite"):
         round_trip(ranker, tmp_path / "model")
+
+
+class Learned(Chosen):
+    """A feature part whose state is a value of the test."""
+
+    def __init__(self, value=None):
+        super().__init__((0, 2))
+        self.value = value
+
+    def get_state(self):
+        return super().get_state() | {"value": self.value}
+
+    def set_state(self, state):
+        super().set_state(state)
+        self.value = state["value"]
+
+
+NOT_PLAIN = {
+    "function": (np.tanh, r"\['value'\] must be .*; got <ufunc 'tanh'>"),
+    "complex": (1j, r"\['value'\] must be .*; got 1j"),
+    "complex of numpy": (np.complex128(1j), r"\['value'\] must be .*; got np.complex128"),
+    "date": (np.datetime64("2026-01-01"), r"\['value'\] must be .*; got np.datetime64"),
+    "object": (object(), r"\['value'\] must be .*; got <object"),
+    "set": ({1, 2}, r"\['value'\] must be .*; got \{1, 2\}"),
+    "bytearray": (bytearray(b"a"), r"\['value'\] must be .*; got bytearray"),
+    "column": (pd.Series([1.0]), r"\['value'\] must be .*; got 0 +1.0"),
+    "records": (np.zeros(1, [("a", int)]), r"\['value'\] must be "),
+    "matrix of objects": (np.array([[None, "a"]]), r"\['value'\] must be "),
+    "list": ([1.0, {"f": [0, max]}], r"\['value'\]\[1\]\['f'\]\[1\] must be .*; got <built-in"),
+    "array of functions": (np.array([max, None]), r"\['value'\]\[0\] must be .*; got <built-in"),
+    "dict of the key object": ({"object": max}, r"\['value'\]\['object'\] must be "),
+    "key": ({max: 1.0}, r"each key of .*\['value'\] must be .*; got <built-in"),
+}
+
+
+@pytest.mark.parametrize("name", NOT_PLAIN)
+def test_what_would_not_come_back_in_a_state_is_refused_by_its_entry(tmp_path, name):
+    value, message = NOT_PLAIN[name]
+    ranker = TreeDirectRanker(Chosen((0, 2)), weight="uniform").fit(*DATA)
+    ranker.feature_part_ = Learned(value).fit(X, None)
+    with pytest.raises(TypeError, match=message):
+        ranker.save(tmp_path / "model")
+    assert not any(tmp_path.iterdir())
+
+
+def test_plain_values_and_arrays_in_a_state_come_back(tmp_path):
+    value = {
+        "plain": [None, True, 7, -0.5, np.inf, "text", b"bytes", (1, "a")],
+        (1, "b"): np.array(["a", None, 1.5], dtype=object),
+        "arrays": [np.array([1j]), np.array(["2026-01-01"], dtype="M8[D]"), np.array(["a"])],
+        "scalars": [np.float32(0.5), np.int8(3), np.bool_(True), np.str_("a")],
+        "object": {"nested": HistogramTrees(2).fit(X, make_objective(y, qid)).forest()},
+    }
+    ranker = TreeDirectRanker(Chosen((0, 2)), weight="uniform").fit(*DATA)
+    ranker.feature_part_ = Learned(value).fit(X, None)
+    loaded = round_trip(ranker, tmp_path / "m", parts={"Chosen": Chosen, "Learned": Learned})
+    found = loaded.feature_part_.value
+    assert found.pop("object")["nested"].n_trees == value.pop("object")["nested"].n_trees
+    np.testing.assert_equal(found, value)
 
 
 @pytest.mark.parametrize("key", ["object", "ranker"])  # the first is that of a mark in the file

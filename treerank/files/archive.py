@@ -35,6 +35,8 @@ _EPOCH = (1980, 1, 1, 0, 0, 0)
 _MOST_BYTES, _TIMES_FILE = 2**25, 4
 #: Most JSON values of a manifest: a constant plus one per number of bytes of the file.
 _MOST_VALUES, _FILE_PER_VALUE = 2**20, 8
+#: Kinds of the dtypes of arrays: numbers, text and times.
+ARRAY_KINDS = "?biufcSUmM"
 #: Longest header of an array; numpy's own are shorter by far.
 _MOST_HEADER = 1000
 
@@ -269,7 +271,7 @@ def _read_array(name, members):
         raise ValueError(f"{name} must be of version 1.0")
     read_header = np.lib.format.read_array_header_1_0
     shape, by_column, dtype = read_header(file, max_header_size=_MOST_HEADER)
-    if dtype.kind not in "?biufcSUmM" or any(n < 0 for n in shape):
+    if dtype.kind not in ARRAY_KINDS or any(n < 0 for n in shape):
         raise ValueError(f"{name} must hold numbers or text; got {dtype} of shape {shape}")
     values = np.frombuffer(data, dtype, offset=file.tell()).copy()
     return values.reshape(shape, order="F" if by_column else "C")

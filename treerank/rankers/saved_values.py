@@ -19,6 +19,7 @@ import numpy as np
 
 from treerank.checks import NOT_SAVED, has_methods, quote
 from treerank.feature_parts.base import params_of
+from treerank.files.archive import ARRAY_KINDS
 from treerank.files.states import array, check_state, count, number
 from treerank.forests.forest import Forest
 from treerank.lazy import load_object
@@ -39,6 +40,8 @@ SETTINGS: dict[str, Any] = {
     type(value).__name__: type(value)
     for value in (*METRICS.values(), *BESIDE.values(), *LISTWISE.values(), *POINTWISE.values())
 } | {"Pairs": Pairs}
+#: Types of values that come back from a file as they are.
+_PLAIN = (type(None), bool, int, float, str, bytes)
 #: The state of the random numbers that ``RandomState(seed)`` draws.
 _RANDOM_STATE = {
     "key": array("uint32", 624),
@@ -138,8 +141,45 @@ def _write_estimator(value: Any, fitted: bool) -> dict[str, Any]:
     if fitted:  # reading does the same: no file is written that it would refuse
         _check_settings(type(value), params_of(value))
     params = saved(params_of(value), fitted=False)
-    state = saved(value.get_state()) if fitted else None
+    state = None
+    if fitted:
+        learned = value.get_state()
+        _check_learned(f"{type(value).__name__}.get_state()", learned)
+        state = saved(learned)
     return {"class": type(value).__name__, "params": params, "state": state}
+
+
+def _check_learned(name: str, value: Any) -> None:
+    """Refuse an entry of a state that would not come back as it is: predictions depend on it.
+
+    ``name`` is the expression that gives the entry, for the message.
+    """
+    if type(value) in _PLAIN or any(kind.holds(value) for kind in _OBJECTS):
+        return  # nested estimators check their own states
+    if isinstance(value, Mapping):
+        for key, entry in value.items():
+            _check_learned(f"each key of {name}", key)
+            _check_learned(f"{name}[{key!r:.50}]", entry)
+        return
+    if isinstance(value, np.ndarray) and value.dtype.kind == "O" and value.ndim == 1:
+        value = value.tolist()
+    if isinstance(value, list | tuple):
+        for index, entry in enumerate(value):
+            if type(entry) not in _PLAIN:  # lists may be long
+                _check_learned(f"{name}[{index}]", entry)
+        return
+    if isinstance(value, np.ndarray):
+        is_held = value.dtype.kind in ARRAY_KINDS
+    elif isinstance(value, np.generic):
+        is_held = type(value.item()) in _PLAIN
+    else:
+        is_held = isinstance(value, _PLAIN)
+    if not is_held:
+        raise TypeError(
+            f"{name} must be an array of numbers or text, a number, text, bytes, a truth value, "
+            f"None, or a list, tuple or dict of these; got {quote(value)}. Write it as one of "
+            "these, and make it anew in set_state."
+        )
 
 
 def _read_estimator(content: dict[str, Any], classes: Classes) -> Any:
@@ -258,3 +298,6 @@ KINDS: dict[str, Kind] = {
         lambda content, classes: {name: restored(item, classes) for name, item in content},
     ),
 }
+
+#: Kinds of objects that come back, also within states. The content of a dict is checked.
+_OBJECTS = [kind for name, kind in KINDS.items() if name != "dict"]
