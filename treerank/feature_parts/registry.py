@@ -7,6 +7,7 @@ from inspect import Parameter, signature
 from typing import Any
 
 from sklearn.base import is_classifier, is_regressor
+from sklearn.frozen import FrozenEstimator
 from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter
 
@@ -85,7 +86,21 @@ def _is_transformer(candidate: Any) -> bool:
 
 
 def needs_labels(candidate: Any) -> bool:
-    """Tell whether an estimator of scikit-learn cannot be fitted without labels."""
+    """Tell whether an estimator of scikit-learn cannot be fitted without labels.
+
+    A frozen one can: its fit takes labels and ignores them. Tags alone do not tell, since those of
+    partial least squares say that labels are not required.
+
+    Examples
+    --------
+    >>> from sklearn.cross_decomposition import PLSCanonical
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> fitted = StandardScaler().fit([[1.0], [2.0]])
+    >>> needs_labels(PLSCanonical()), needs_labels(FrozenEstimator(fitted))
+    (True, False)
+    """
+    if isinstance(candidate, FrozenEstimator):
+        return False
     y = signature(candidate.fit).parameters.get("y")
     if y is not None and y.default is Parameter.empty:
         return True

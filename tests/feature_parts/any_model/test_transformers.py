@@ -1,5 +1,6 @@
 """Transformers of scikit-learn under the convex head."""
 
+import pickle
 from functools import partial
 
 import numpy as np
@@ -11,7 +12,9 @@ from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
 from sklearn.decomposition import PCA, TruncatedSVD
 from sklearn.ensemble import RandomTreesEmbedding
+from sklearn.exceptions import NotFittedError
 from sklearn.feature_selection import SelectKBest
+from sklearn.frozen import FrozenEstimator
 from sklearn.impute import SimpleImputer
 from sklearn.kernel_approximation import Nystroem
 from sklearn.linear_model import Ridge
@@ -193,3 +196,22 @@ def test_columns_that_do_not_vary_give_equal_scores_and_a_warning():
     with pytest.warns(UserWarning, match="All 200 documents get the same score: no feature varies"):
         ranker = TreeDirectRanker(SplineTransformer()).fit(np.ones_like(X), Y, QID)
     assert np.ptp(ranker.predict(X)) == 0
+
+
+@pytest.mark.parametrize("wrap", [lambda frozen: frozen, make_pipeline], ids=["alone", "pipeline"])
+def test_a_frozen_transformer_stays_as_it_was_fitted(wrap, tmp_path):
+    scaler = StandardScaler().fit(X[:50])
+    ranker = TreeDirectRanker(wrap(FrozenEstimator(scaler)), random_state=0)
+    for each in (ranker, clone(ranker), pickle.loads(pickle.dumps(ranker))):
+        each.fit(X, Y, QID)
+        np.testing.assert_array_equal(each.transform(X), scaler.transform(X))
+    with pytest.raises(TypeError, match="feature_part must be of arrays to be saved"):
+        ranker.save(tmp_path / "model")
+    with pytest.raises(NotFittedError, match="StandardScaler instance is not fitted yet"):
+        TreeDirectRanker(wrap(FrozenEstimator(StandardScaler()))).fit(X, Y, QID)
+
+
+def test_a_frozen_transformer_may_have_learned_from_labels():
+    selector = SelectKBest(k=2).fit(X, Y)
+    ranker = TreeDirectRanker(FrozenEstimator(selector)).fit(X, Y, QID)
+    np.testing.assert_array_equal(ranker.transform(X), selector.transform(X))

@@ -5,6 +5,7 @@ from typing import Annotated, Any, ClassVar, NoReturn, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.frozen import FrozenEstimator
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
@@ -47,7 +48,8 @@ class TransformerPart(BaseEstimator):
     Parameters
     ----------
     transformer : estimator of scikit-learn
-        It needs no labels. A copy of it is fitted.
+        It needs no labels. A copy of it is fitted, except of a ``FrozenEstimator``, which stays as
+        it was fitted before.
     head_alpha : float, default=None
         Strength of the L2 penalty on the weights of the columns, see
         :func:`~treerank.feature_parts.head_fitting.fit_head`. None is the ``head_alpha`` of the
@@ -95,8 +97,9 @@ class TransformerPart(BaseEstimator):
         matrix = self._columns(rows.array())
         rng = check_random_state(self.random_state)
         self.transformer_ = seeded_copy(self.transformer, 0, rng)
+        labels = [None] if isinstance(self.transformer_, FrozenEstimator) else []  # it ignores them
         with answering_refusals(self, self.transformer, matrix):
-            self.transformer_.fit(matrix)
+            self.transformer_.fit(matrix, *labels)
         self.n_outputs_ = self._outputs(matrix[:1]).shape[1]
         self.head_weight_: np.ndarray | None = None
         if self.head_alpha is not None:
