@@ -177,14 +177,40 @@ def test_scores_that_are_not_finite_are_those_of_the_part():
         fitted(Infinite())
 
 
-def test_a_class_that_passes_missing_values_on_is_told_how_many_there_are():
-    class Sum:
-        def transform(self, X):
-            return X.sum(axis=1)
+class Sum:
+    """A feature part of the user's own, which passes missing values on."""
 
-    message = "got others from .* X has 2 missing values, which are NaN: fill them in before."
+    def fit(self, X, objective):
+        pass
+
+    def transform(self, X):
+        return X.sum(axis=1)
+
+
+def test_a_class_that_passes_missing_values_on_is_told_what_they_stand_for():
+    message = (
+        "got others from .* X has missing values or categories that fit has not seen, which are "
+        "NaN: fill them in before."
+    )
     with pytest.raises(ValueError, match=message):
         outputs_of(Sum(), np.array([[1.0, np.nan], [np.nan, 2.0]]))
+
+
+def test_a_category_that_fit_has_not_seen_is_not_called_a_missing_value_alone():
+    frame = pd.DataFrame(X, columns=[*"abcd"]).assign(shop=np.where(X[:, 0] > 0, "x", "y"))
+    ranker = TreeDirectRanker(Sum(), random_state=0).fit(frame, Y, QID)
+    message = r"X has missing values or categories that fit has not seen in \['shop'\], which are"
+    for method in (ranker.predict, ranker.transform):
+        with pytest.raises(ValueError, match=message):
+            method(frame.assign(shop="new"))
+    missing = frame.assign(b=np.where(X[:, 0] > 0, np.nan, 1.0))
+    message = r"X has missing values in \['b'\], which are NaN: fill them in before"
+    with pytest.raises(ValueError, match=message):
+        ranker.predict(missing)
+    with pytest.raises(ValueError, match=message):
+        TreeDirectRanker(Sum(), random_state=0).fit(missing, Y, QID)
+    with pytest.raises(ValueError, match="X has missing values, which are NaN"):
+        TreeDirectRanker(Sum(), random_state=0).fit(X, Y, QID).predict(np.full_like(X, np.nan))
 
 
 def test_outputs_that_are_not_finite_are_refused_where_a_head_is_fitted():

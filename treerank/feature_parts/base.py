@@ -199,10 +199,11 @@ def fit_part(part: Any, X: Any, objective: Objective, validation: Validation | N
     return part
 
 
-def outputs_of(part: Any, X: Any) -> np.ndarray:
+def outputs_of(part: Any, X: Any, columns: Columns | None = None) -> np.ndarray:
     """Return f(x) of a fitted feature part, of shape (n_documents, n_outputs).
 
-    A part of the user's own may return a single output without a second axis.
+    A part of the user's own may return a single output without a second axis. ``columns`` are those
+    of ``X`` where a message is to name them.
 
     Examples
     --------
@@ -224,15 +225,30 @@ def outputs_of(part: Any, X: Any) -> np.ndarray:
             f"transform; got shape {outputs.shape} and {outputs.dtype} from {quote(part)}."
         )
     if not getattr(part, "accepts_rows", False) and not np.isfinite(outputs).all():
-        taken, advice = _as_taken(part, X), ""
-        n_missing = 0 if issparse(taken) else int(np.isnan(np.asarray(taken, np.float64)).sum())
-        if n_missing:
-            advice = f" X has {n_missing} missing values, which are NaN: fill them in before."
+        known = X.columns if isinstance(X, Rows) else columns
         raise ValueError(
             "feature_part must return finite numbers from transform; got others from "
-            f"{quote(part)}.{advice}"
+            f"{quote(part)}.{_advice_on_nan(_as_taken(part, X), known)}"
         )
     return outputs
+
+
+def _advice_on_nan(matrix: Any, columns: Columns | None) -> str:
+    """Return advice on NaN in a matrix: what it stands for, in which columns, if these are known.
+
+    There is no count, since a part is tried with the first row alone.
+    """
+    if issparse(matrix):
+        return ""
+    with_nan = np.flatnonzero(np.isnan(np.asarray(matrix, np.float64)).any(axis=0)).tolist()
+    if not with_nan:
+        return ""
+    causes, where = "missing values", ""
+    if columns is None or any(column in columns.categories for column in with_nan):
+        causes += " or categories that fit has not seen"
+    if columns is not None and columns.names is not None:
+        where = f" in {quote([columns.names[column] for column in with_nan])}"
+    return f" X has {causes}{where}, which are NaN: fill them in before."
 
 
 def _as_taken(part: Any, X: Any) -> Any:

@@ -159,7 +159,7 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
     def transform(self, X: Any) -> np.ndarray:
         """Return f(x), the outputs of the feature part, of shape (n_documents, n_outputs)."""
         check_is_fitted(self)
-        return outputs_of(self.feature_part_, read_documents(self, X)[0])
+        return outputs_of(self.feature_part_, read_documents(self, X)[0], self.columns_)
 
     def set_state(self, state: dict[str, Any]) -> Self:
         """Restore what :meth:`get_state` returned, and return the ranker; refuse anything else."""
@@ -291,7 +291,7 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
             warn_user(f"All {n} documents get the same score: no feature varies, or {reason}.")
 
     def _scores(self, X: Any) -> np.ndarray:
-        return self.head_.score(outputs_of(self.feature_part_, X))
+        return self.head_.score(outputs_of(self.feature_part_, X, self.columns_))
 
     @property
     def _n_threads(self) -> int:  # type: ignore[override]
