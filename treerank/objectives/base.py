@@ -365,6 +365,22 @@ def as_objective(objective: Any, judgments: Judgments | None = None, loss: Any =
     return OwnObjective(objective, judgments, loss)
 
 
+def check_derivative(name: str, values: Any, shape: tuple[int, ...]) -> np.ndarray:
+    """Return a gradient or a hessian as an array of floats; refuse another shape than of scores.
+
+    Examples
+    --------
+    >>> check_derivative("hessian", [1, 1], (2,))
+    array([1., 1.])
+    """
+    array = np.ascontiguousarray(values, dtype=np.float64)
+    if np.shape(values) != shape:  # of one number, too, which the array holds in a row
+        raise ValueError(
+            f"{name} must have shape {shape}, one entry per score; got {np.shape(values)}."
+        )
+    return array
+
+
 class NoDocuments(Objective):
     """The objective of no documents, for a worker without queries.
 

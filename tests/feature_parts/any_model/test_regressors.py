@@ -336,12 +336,21 @@ def test_what_is_no_regressor_is_refused_before_training(regressor, message):
     [
         (Given(np.ones(240), np.zeros(240)), "hessian must be positive for some document"),
         (Given(np.full(240, np.nan), np.ones(240)), "gradient and hessian must be finite"),
-        (Given(np.ones(9), np.ones(9)), "X must have 9 rows, one per document; got 240"),
+        (Given(np.ones(9), np.ones(9)), r"gradient must have shape \(240,\), one entry per score"),
+        (Given(np.ones(240), np.ones(239)), r"hessian must have shape \(240,\), .* got \(239,\)"),
+        (Given(np.ones(240), 1.0), r"hessian must have shape \(240,\), .* got \(\)"),
     ],
 )
 def test_derivatives_that_give_no_step_are_refused(objective, message):
     with pytest.raises(ValueError, match=message):
         NewtonBoosting(Ridge()).fit(X, objective)
+
+
+def test_derivatives_may_be_lists():
+    gradient, hessian = -X[:, 0], np.linspace(0.5, 1, 240)
+    lists = NewtonBoosting(Ridge(), n_estimators=3).fit(X, Given([*gradient], [*hessian]))
+    arrays = NewtonBoosting(Ridge(), n_estimators=3).fit(X, Given(gradient, hessian))
+    np.testing.assert_array_equal(lists.transform(X), arrays.transform(X))
 
 
 @pytest.mark.parametrize("predicted", [np.full(240, np.nan), np.zeros((240, 2))])

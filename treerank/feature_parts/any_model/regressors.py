@@ -2,6 +2,7 @@
 
 from dataclasses import KW_ONLY
 from functools import partial
+from itertools import repeat
 from typing import Annotated, Any, ClassVar, NoReturn, Self
 
 import numpy as np
@@ -24,7 +25,7 @@ from treerank.feature_parts.estimator import estimator
 from treerank.feature_parts.indicators import IndicatorColumns
 from treerank.feature_parts.registry import is_foreign_ranker, reads_sparse
 from treerank.feature_parts.rows import as_rows
-from treerank.objectives.base import Objective, as_objective
+from treerank.objectives.base import Objective, as_objective, check_derivative
 from treerank.parameters import (
     Auto,
     Count,
@@ -259,12 +260,13 @@ class NewtonBoosting(BaseEstimator):
 def _derivatives(objective: Objective, scores: np.ndarray, iteration: int) -> Any:
     """Return ``(gradient, hessian)``; the hessian is at least a thousandth of its mean.
 
-    Refuses derivatives that are not finite, and a hessian that is nowhere positive. If both are 0,
-    the hessian is 1.
+    Refuses derivatives that are of another shape or not finite, and a hessian that is nowhere
+    positive. If both are 0, the hessian is 1.
     """
-    gradient, hessian = objective.derivatives(scores, iteration=iteration)
-    if gradient.shape != scores.shape:
-        raise ValueError(f"X must have {len(gradient)} rows, one per document; got {len(scores)}.")
+    derivatives = objective.derivatives(scores, iteration=iteration)
+    gradient, hessian = map(
+        check_derivative, ("gradient", "hessian"), derivatives, repeat(scores.shape)
+    )
     if not np.isfinite(gradient).all() or not np.isfinite(hessian).all():
         raise ValueError(
             f"gradient and hessian must be finite; got others from {objective.name} in iteration "

@@ -9,6 +9,7 @@ derivatives the rounding is no coarser than in float32 itself.
 """
 
 from collections.abc import Callable
+from itertools import repeat
 from math import frexp, inf, isfinite, ldexp
 
 import numpy as np
@@ -16,7 +17,7 @@ import numpy as np
 from treerank.checks import quote
 from treerank.numerics.bits import bits_of
 from treerank.numerics.compiling import for_kernel, njit
-from treerank.objectives.base import Objective, as_objective
+from treerank.objectives.base import Objective, as_objective, check_derivative
 
 #: Largest number in single precision, which engines read.
 LARGEST = float(np.finfo(np.float32).max)
@@ -85,7 +86,9 @@ class FixedPointDerivatives:
         # A copy, because engines reuse the buffer of the scores in the next iteration.
         scores = np.array(scores, dtype=np.float64, order="C").reshape(self.shape)
         derivatives = self.objective.derivatives(scores, iteration=self.iteration)
-        gradient, hessian = map(self._checked, ("gradient", "hessian"), derivatives)
+        gradient, hessian = map(
+            check_derivative, ("gradient", "hessian"), derivatives, repeat(self.shape)
+        )
         (largest_gradient, _), (largest, negative) = extremes(gradient), extremes(hessian)
         extreme = self.largest(np.array([largest_gradient, largest, -negative]))
         largest_gradient, largest, below_zero = extreme.tolist()
@@ -115,14 +118,6 @@ class FixedPointDerivatives:
             f"{quote(float(too_large[0]) if len(too_large) else largest)} from "
             f"{self.objective.name} in iteration {self.iteration}.{hint}"
         )
-
-    def _checked(self, name: str, values: np.ndarray) -> np.ndarray:
-        values = np.ascontiguousarray(values, dtype=np.float64)
-        if values.shape != self.shape:
-            raise ValueError(
-                f"{name} must have shape {self.shape}, one entry per score; got {values.shape}."
-            )
-        return values
 
 
 def extremes(values: np.ndarray) -> tuple[float, float]:
