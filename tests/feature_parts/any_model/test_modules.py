@@ -288,6 +288,20 @@ class Beside(torch.nn.Module):
         return scores - scores.mean()
 
 
+class NoOutputs(Beside):
+    """A layer without a column."""
+
+    def forward(self, X):
+        return self.line(X)[:, :0]
+
+
+class Logarithm(Beside):
+    """Scores that are NaN for some rows, whatever the weights."""
+
+    def forward(self, X):
+        return self.line(X.log())
+
+
 @pytest.mark.parametrize(
     ("build", "message"),
     [
@@ -300,6 +314,8 @@ class Beside(torch.nn.Module):
         (lambda n: torch.nn.Linear(n + 1, 1), r"maps \(n_documents, 3\) to .* got RuntimeError"),
         (lambda n: torch.nn.Sequential(torch.nn.Linear(n, 1), torch.nn.Flatten(0)), "unsqueeze"),
         (Beside, "maps each row alone"),
+        (NoOutputs, r"to \(n_documents, n_outputs\), in .*; got \(8, 0\) for 8 documents"),
+        (Logarithm, "outputs are finite before it is trained; got nan from TorchModule"),
     ],
 )
 def test_what_cannot_score_documents_is_refused_before_training(build, message):

@@ -156,7 +156,8 @@ def _layers(module: torch.nn.Module) -> list[str]:
 def _n_outputs(module: torch.nn.Module, rows: torch.Tensor) -> int:
     """Return the number of outputs of a module for ``rows``, in double precision.
 
-    Refuses a module whose output is no matrix, or for which a row's output depends on other rows.
+    Refuses a module whose output is no matrix with a column, or for which a row's output depends on
+    other rows.
     """
     rule = (
         f"build must return a module that maps (n_documents, {rows.shape[1]}) to (n_documents, "
@@ -170,7 +171,8 @@ def _n_outputs(module: torch.nn.Module, rows: torch.Tensor) -> int:
             outputs, first = precise(rows.double()), precise(rows[:1].double())
     except Exception as error:  # of any kind, since any code may be called
         raise ValueError(f"{rule}; got {type(error).__name__}: {error}") from error
-    if not isinstance(outputs, torch.Tensor) or outputs.ndim != 2 or len(outputs) != len(rows):
+    is_matrix = isinstance(outputs, torch.Tensor) and outputs.ndim == 2 and outputs.shape[1] > 0
+    if not is_matrix or len(outputs) != len(rows):
         shape = tuple(outputs.shape) if isinstance(outputs, torch.Tensor) else type(outputs)
         hint = " End forward with unsqueeze(1)." if shape == (len(rows),) else ""
         raise ValueError(f"{rule}; got {shape} for {len(rows)} documents.{hint}")

@@ -193,6 +193,12 @@ class Trainer:
     def _refuse_infinity(self, scores, objective, iteration):
         """Raise an error that names the cause of an infinite gradient: scores or objective."""
         if not torch.isfinite(scores).all():
+            if iteration == 0 and hasattr(self.part, "build"):  # no step has been taken yet
+                wrong = scores.detach()[~torch.isfinite(scores)]
+                raise ValueError(
+                    "build must return a module whose outputs are finite before it is trained; got "
+                    f"{quote(float(wrong[0]))} from {quote(self.part)}."
+                )
             raise ValueError(
                 "learning_rate must be low enough for scores to stay finite; "
                 f"got {quote(self.part.learning_rate)}."
