@@ -167,6 +167,14 @@ def test_a_feature_part_of_the_users_own_is_named_to_load(tmp_path):
         load(tmp_path / "model")
 
 
+@pytest.mark.parametrize("parts", [[Chosen], Chosen, {"Chosen": Chosen()}, "Chosen"])
+def test_parts_that_are_no_classes_by_name_are_refused_and_not_the_file(tmp_path, parts):
+    TreeDirectRanker(Chosen((0, 2)), weight="uniform").fit(*DATA).save(tmp_path / "model")
+    message = r"^parts must be a dict from names to classes, as in load\(path, parts={.*}\); got "
+    with pytest.raises(TypeError, match=message):
+        load(tmp_path / "model", parts=parts)
+
+
 def test_a_feature_part_without_a_state_cannot_be_saved(tmp_path):
     class Stateless(Chosen):
         get_state = property()

@@ -122,20 +122,20 @@ def check_regular(path: Path) -> None:
         raise ValueError(f"path must be a regular file; {path} is a device or a pipe.")
 
 
-class MissingArgumentError(ValueError):
-    """An object that files cannot hold, such as a function, was not passed to the reader."""
+class ArgumentError(ValueError):
+    """An object that files cannot hold, such as a function, was not passed, or another one was."""
 
 
 @contextmanager
 def one_error(message: str) -> Iterator[None]:
     """Turn any error within the block into a ``ValueError`` with one message.
 
-    Forged content can fail in any way. A missing optional dependency or argument is raised as it
-    is: it is no fault of the file.
+    Forged content can fail in any way. A missing optional dependency, and a missing or wrong
+    argument of the reader, are raised as they are: they are no fault of the file.
     """
     try:
         yield
-    except (ImportError, MissingArgumentError):
+    except (ImportError, ArgumentError):
         raise
     except Exception as error:
         kind = "" if isinstance(error, ValueError) else f"{type(error).__name__}: "

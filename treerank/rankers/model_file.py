@@ -17,8 +17,9 @@ import numpy as np
 
 from treerank.checks import NOT_SAVED, quote
 from treerank.feature_parts.registry import FEATURE_PART_CLASSES
-from treerank.files.archive import MissingArgumentError, one_error, read_archive, write_archive
+from treerank.files.archive import ArgumentError, one_error, read_archive, write_archive
 from treerank.lazy import load_object
+from treerank.parameters import check_parameters
 from treerank.rankers.saved_values import OBJECT, check_class, restored, saved
 
 #: Classes that are parameters of rankers, but no rankers and no feature parts.
@@ -80,6 +81,11 @@ def read_model(
         Makes the modules of a :class:`~treerank.feature_parts.TorchModule`, which no file holds. A
         mapping has one function for each name of a function in the file.
     """
+    _check_parts(parts)
+    if build is not None:
+        module_class = load_object(FEATURE_PART_CLASSES["TorchModule"])
+        for function in build.values() if isinstance(build, Mapping) else [build]:
+            check_parameters(module_class(function))
     content = read_archive(path)
     with one_error(f"path must hold a whole ranker that this version knows; {path} does not"):
         kind, ranker_content = content[OBJECT]
@@ -89,12 +95,26 @@ def read_model(
         classes = {**FEATURE_PART_CLASSES, **_SETTINGS, **rankers, **(parts or {})}
         if build is not None:
             _check_build_names(build, sorted(set(_build_names(content))))
-            module_class = load_object(FEATURE_PART_CLASSES["TorchModule"])
             classes["TorchModule"] = partial(module_class, build=build)
         ranker = restored(content, classes)
         if not parts:  # feature parts of the user's own may give any scores
             _check_scores(ranker)
     return ranker
+
+
+def _check_parts(parts: Any) -> None:
+    """Refuse ``parts`` that are no classes by name, such as a list or objects of the classes."""
+    is_mapping = isinstance(parts, Mapping)
+    entries = [*parts.values()] if is_mapping else parts if isinstance(parts, list | tuple) else []
+    if parts is None or (is_mapping and all(isinstance(entry, type) for entry in entries)):
+        return
+    classes = [entry if isinstance(entry, type) else type(entry) for entry in entries]
+    names = [one.__name__ for one in classes] or ["Own"]
+    example = ", ".join(f"{name!r}: {name}" for name in names)
+    raise TypeError(
+        f"parts must be a dict from names to classes, as in load(path, parts={{{example}}}); got "
+        f"{quote(parts)}."
+    )
 
 
 def _build_names(content: Any) -> Iterator[str]:
@@ -115,7 +135,7 @@ def _check_build_names(build: Any, names: list[str]) -> None:
         return
     example = ", ".join(f"{name!r}: {name}" for name in names)
     given = f"{quote(sorted(build))} alone" if is_mapping else quote(build)
-    raise MissingArgumentError(
+    raise ArgumentError(
         f"build must have a function for each name of one in the file, as in load(path, build="
         f"{{{example}}}); got {given}."
     )

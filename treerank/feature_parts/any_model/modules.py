@@ -13,7 +13,7 @@ from treerank.checks import NOT_SAVED, quote
 from treerank.feature_parts.estimator import estimator
 from treerank.feature_parts.networks.network_part import NetworkPart
 from treerank.feature_parts.networks.training import one_thread
-from treerank.files.archive import MissingArgumentError
+from treerank.files.archive import ArgumentError
 from treerank.files.states import array, check_state
 from treerank.parameters import Rule
 
@@ -29,7 +29,7 @@ _SAMPLES = {"samples": array("float64", "n_samples", "n_outputs")}
 def _check_build(name: str, value: Any) -> None:
     """Refuse a value that is not a function of the number of features, such as a module itself."""
     if isinstance(value, str) and value.endswith(NOT_SAVED):
-        raise MissingArgumentError(
+        raise ArgumentError(
             f"{name} must be given where the model is read, because its file holds no code: "
             f"load(path, {name}={value.removesuffix(NOT_SAVED)})."
         )
@@ -100,13 +100,13 @@ class TorchModule(NetworkPart):
         if layers != expected:
             unknown = next((layer for layer in layers if layer not in expected), "fewer layers")
             missing = next((layer for layer in expected if layer not in layers), "others")
-            raise ValueError(
+            raise ArgumentError(
                 "build must return the module that was saved, with the same layers under the same "
                 f"names; got {quote(unknown)} in place of {quote(missing)}."
             )
         outputs = self._sample_outputs()
         if not np.allclose(outputs, state["samples"], rtol=_SAME, atol=_SAME * np.ptp(outputs)):
-            raise ValueError(
+            raise ArgumentError(
                 "build must return the module that was saved; got one of the same layers whose "
                 "outputs differ, by a setting of a layer or by forward."
             )
@@ -142,6 +142,14 @@ class TorchModule(NetworkPart):
                 f"build must return a module with weights to train; got {quote(module)}."
             )
         return module
+
+    def _checked_weights(self, weights):
+        try:
+            return super()._checked_weights(weights)
+        except Exception as error:  # of any kind, since any code may be called
+            kind = "" if isinstance(error, ValueError) else f"{type(error).__name__}: "
+            text = f"build must return the module that was saved; got another: {kind}{error}"
+            raise ArgumentError(text) from error
 
     def _expected_weights(self):
         self._build(None, seed=0)  # in memory: any module can be made there

@@ -250,10 +250,14 @@ class NetworkPart(BaseEstimator):
         )
         self.n_features_in_ = self._columns.n_features(self.n_features_in_)
         self._standardization = Standardization(state["mean"], state["scale"])
-        weights = checked_weights(state["weights"], self._expected_weights())
+        weights = self._checked_weights(state["weights"])
         self._build(None, seed=0)
         self._model.load_state_dict(weights)
         return self
+
+    def _checked_weights(self, weights: Any) -> dict[str, torch.Tensor]:
+        """Return the weights of a state as tensors; refuse those of another network."""
+        return checked_weights(weights, self._expected_weights())
 
     def _expected_weights(self) -> dict[str, torch.Tensor]:
         """Return tensors of the names and shapes of the weights, without memory for the numbers."""
