@@ -3,9 +3,11 @@ import os
 import pickle
 import tracemalloc
 import zipfile
+from datetime import date, datetime, timedelta, timezone
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -85,6 +87,28 @@ def test_numpy_scalars_become_numbers_and_objects_are_kept_by_name_only(folder):
     write_archive(folder / "own", numbers | {"seed": np.random.default_rng(0)})
     expected = "{'a': 0.5, 'b': 3, 'c': True, 'seed': 'Generator (not saved)'}"
     assert repr(read_archive(folder / "own")) == expected
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        date(2026, 5, 1),
+        datetime(2026, 5, 1, 10, 30, 0, 250),
+        datetime(2026, 5, 1, 12, tzinfo=timezone(timedelta(hours=2))),
+        pd.Timestamp("2026-05-01 10:30:00.000000001"),
+        pd.Timestamp("2026-05-01", tz="Asia/Tokyo"),
+        np.datetime64("2026-05-01T10:30:00.000000001"),
+        np.datetime64("2026-05"),
+    ],
+    ids=str,
+)
+def test_dates_come_back_in_utc(folder, value):
+    write_archive(folder / "dates", {"pairs": {value: value}, "list": [value]})
+    back = read_archive(folder / "dates")
+    expected = pd.Timestamp(value)
+    expected = expected if expected.tzinfo is None else expected.tz_convert(None)
+    ((key, entry),) = back["pairs"].items()
+    assert [pd.Timestamp(one) for one in (key, entry, *back["list"])] == [expected] * 3
 
 
 def test_the_same_content_gives_the_same_bytes(folder, whole):
@@ -167,6 +191,8 @@ class Trap:
         {"a": {"$float": "__import__('os')"}},
         {"a": {"$items": [[[], 1]]}},
         {"a": {"$tuple": 3}},
+        {"a": {"$date": "today and"}},
+        {"a": {"$date": [3]}},
     ],
 )
 def test_what_no_writer_wrote_is_refused_and_nothing_runs(tmp_path, monkeypatch, whole, content):

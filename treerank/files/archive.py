@@ -16,6 +16,7 @@ import math
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, date, datetime
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -42,11 +43,11 @@ _MOST_HEADER = 1000
 
 
 def write_archive(path: str | Path, content: dict[str, Any], *, compress: bool = True) -> None:
-    """Write nested dicts and lists of JSON values, tuples, bytes and arrays to a file.
+    """Write nested dicts and lists of JSON values, tuples, bytes, dates and arrays to a file.
 
-    Of any other object, such as a function, only the name is stored. The file is replaced in one
-    step once the new one is whole, so that a killed process leaves the old file or none. Without
-    ``compress`` it is larger, and written sooner.
+    Dates come back as ``np.datetime64`` in UTC. Of any other object, such as a function, only the
+    name is stored. The file is replaced in one step once the new one is whole, so that a killed
+    process leaves the old file or none. Without ``compress`` it is larger, and written sooner.
 
     Examples
     --------
@@ -204,6 +205,8 @@ def _pack(value, files):
     match value:
         case None | bool() | str() | int():
             return value
+        case date() | np.datetime64():
+            return {"$date": _date_text(value)}
         case np.generic():
             return _pack(value.item(), files)
         case float():
@@ -223,6 +226,13 @@ def _pack(value, files):
         case dict():
             return {"$items": [[_pack(k, files), _pack(v, files)] for k, v in value.items()]}
     return {"$unsaved": getattr(value, "__name__", type(value).__name__)}
+
+
+def _date_text(value):
+    """Return a date of Python, NumPy or pandas as ISO text, in UTC."""
+    if isinstance(value, datetime) and value.tzinfo is not None:
+        value = value.astimezone(UTC).replace(tzinfo=None)
+    return value.isoformat() if isinstance(value, date) else str(value)
 
 
 def _add_file(data, suffix, files):
@@ -288,6 +298,7 @@ _UNPACK = {
     "$objects": _read_objects,
     "$bytes": lambda name, members: members.read(name),
     "$float": lambda text, members: float(text),
+    "$date": lambda text, members: np.datetime64(text),
     "$tuple": lambda values, members: tuple(_unpack(values, members)),
     "$items": lambda pairs, members: {_unpack(k, members): _unpack(v, members) for k, v in pairs},
     "$unsaved": lambda name, members: f"{name}{NOT_SAVED}",
