@@ -173,7 +173,7 @@ def _checked_counts(n_relevant: Any) -> _Counts:
         )
     if len(counts) < len(pairs):  # a series of pandas may have a query twice
         query, n_entries = Counter(query for query, _ in pairs).most_common(1)[0]
-        is_saved = not (isinstance(query, str) and query.endswith(NOT_SAVED))  # as dates are not
+        is_saved = not (isinstance(query, str) and query.endswith(NOT_SAVED))  # earlier files lack dates
         if is_saved:
             raise ValueError(f"{rule}, with one entry for each; got {n_entries} for {_id(query)}.")
     for query, count in counts.items():

@@ -108,12 +108,11 @@ def _check_parts(parts: Any) -> None:
     entries = [*parts.values()] if is_mapping else parts if isinstance(parts, list | tuple) else []
     if parts is None or (is_mapping and all(isinstance(entry, type) for entry in entries)):
         return
-    classes = [entry if isinstance(entry, type) else type(entry) for entry in entries]
-    names = [one.__name__ for one in classes] or ["Own"]
-    example = ", ".join(f"{name!r}: {name}" for name in names)
+    first = entries[0] if entries else None
+    name = getattr(first, "__name__", "Own" if first is None else type(first).__name__)
     raise TypeError(
-        f"parts must be a dict from names to classes, as in load(path, parts={{{example}}}); got "
-        f"{quote(parts)}."
+        f"parts must be a dict from names to classes, as in load(path, parts={{{name!r:.50}: "
+        f"{name:.50}}}); got {quote(parts)}."
     )
 
 
