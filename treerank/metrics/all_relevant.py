@@ -173,7 +173,8 @@ def _checked_counts(n_relevant: Any) -> _Counts:
         )
     if len(counts) < len(pairs):  # a series of pandas may have a query twice
         query, n_entries = Counter(query for query, _ in pairs).most_common(1)[0]
-        is_saved = not (isinstance(query, str) and query.endswith(NOT_SAVED))  # earlier files lack dates
+        # Files of earlier versions lack ids that are dates.
+        is_saved = not (isinstance(query, str) and query.endswith(NOT_SAVED))
         if is_saved:
             raise ValueError(f"{rule}, with one entry for each; got {n_entries} for {_id(query)}.")
     for query, count in counts.items():
