@@ -237,6 +237,22 @@ def test_a_difference_that_is_not_significant_says_what_would_show_it():
     assert float(found[5].replace(",", "")) == pytest.approx(needed, rel=0.05)
 
 
+@pytest.mark.parametrize("n_queries_of_user", [None, 2])
+def test_a_difference_that_is_the_same_for_all_queries_or_clusters_is_tested(n_queries_of_user):
+    """The baseline ranks the relevant document second, or with clusters second and third."""
+    y, qid = np.tile([1, 0, 0], 24), np.repeat(np.arange(24), 3)
+    fitted = RankSVM().fit(y[:, None], y, qid)
+    baseline, options = np.tile([1, 2, 0], 24), {}
+    if n_queries_of_user is not None:
+        baseline[qid % 2 == 1] = [0, 1, 2] * 12
+        options = {"clusters": qid // n_queries_of_user}
+    given = {"baseline": baseline, "metrics": "mrr", "n_examples": 1}
+    text = Tags(report(fitted, y[:, None], y, qid, **given, **options).html).text
+    gap = "+0.5000" if n_queries_of_user is None else "+0.5833"
+    verdict = f"mrr {gap} (95\xa0%: {gap} to {gap}; p\xa0<\xa00.001)."
+    assert f"Significantly better than the baseline: {verdict}" in text
+
+
 def test_each_slice_is_printed_once():
     X, y, qid = documents(48)
     is_odd = PARITY["parity"] == "odd"

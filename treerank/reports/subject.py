@@ -166,11 +166,12 @@ class Subject:
     def p_values(self) -> dict[str, float]:
         """P-value of the difference to the baseline by metric.
 
-        None where all queries differ alike.
+        None where nothing differs, or fewer than two queries or clusters have a value.
         """
         p_values = {}
         for name, against in self.baseline_values.items():
-            if self.interval(self.values[name] - against) is not None:
+            gaps = self.values[name] - against
+            if self.n_units(gaps) >= 2 and np.nan_to_num(gaps).any():
                 test = randomization_test(self.values[name], against, **self._flips)
                 p_values[name] = test.p_value
         return p_values
@@ -185,6 +186,11 @@ class Subject:
         pair = self.values[name], self.baseline_values[name]
         interval = randomization_interval(*pair, **self._flips)
         return interval if np.isfinite(interval.low) else None
+
+    def n_units(self, values: np.ndarray) -> int:
+        """Return how many queries have a value that is not NaN, or how many clusters of them."""
+        measured = np.flatnonzero(~np.isnan(values))
+        return len(measured if self.clusters is None else np.unique(self.clusters[measured]))
 
     def interval(self, values: np.ndarray) -> Interval | None:
         """Return a bootstrap interval for the mean of values by query, without NaN.

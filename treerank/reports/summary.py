@@ -155,10 +155,8 @@ def _difference(subject: Subject) -> tuple[str, str]:
         return side, f"Significantly {word} than the baseline: {amount}."
     if not gaps.any():
         return "none", f"No difference from the baseline: {main} is the same for all queries."
-    n_units, units = len(gaps), "queries"
-    if subject.clusters is not None:
-        measured = ~np.isnan(subject.gaps)
-        n_units, units = len(np.unique(subject.clusters[measured])), "clusters of as many queries"
+    n_units = subject.n_units(subject.gaps)
+    units = "queries" if subject.clusters is None else "clusters of as many queries"
     needed = "" if interval is None else needed_text(interval, n_units, units)
     advice = ""
     if needed:
