@@ -237,6 +237,25 @@ def test_a_difference_that_is_not_significant_says_what_would_show_it():
     assert float(found[5].replace(",", "")) == pytest.approx(needed, rel=0.05)
 
 
+def test_a_metric_with_values_for_the_ranker_or_the_baseline_alone_is_not_tested():
+    def first_label(y, scores, qid=None):
+        return y[np.argmax(scores)] or np.nan
+
+    X, y, qid = documents(24)
+    fitted, baseline = ranker(), X["plain"].fillna(0)
+    metric = treerank.get_metric(first_label)
+    has_value = [~np.isnan(metric.per_query(y, s, qid)) for s in (fitted.predict(X), baseline)]
+    n_alone = np.count_nonzero(has_value[0] != has_value[1])
+    assert n_alone > 1
+    why = f"{n_alone} queries have a value for the ranker or the baseline alone."
+    for metrics in ([first_label, "map"], ["map", first_label]):
+        html = report(fitted, X, y, qid, baseline=baseline, metrics=metrics, n_examples=1).html
+        assert f"Not tested by first_label: {why}" in Tags(html).text
+        verdict = re.search(r'class="verdict[^>]*>([^<]*)<', html)[1]
+        assert verdict.startswith("Not tested") == (metrics[0] == first_label)
+    assert "p\xa0" in verdict  # of "map", which is tested beside it
+
+
 @pytest.mark.parametrize("n_queries_of_user", [None, 2])
 def test_a_difference_that_is_the_same_for_all_queries_or_clusters_is_tested(n_queries_of_user):
     """The baseline ranks the relevant document second, or with clusters second and third."""

@@ -163,15 +163,32 @@ class Subject:
         return column[~np.isnan(column)]
 
     @cached_property
+    def untested(self) -> dict[str, str]:
+        """Why values are not paired with the baseline's, by metric; without metrics that pair all.
+
+        Functions may have a value of a query for one of the two alone.
+        """
+        sentences = {}
+        for name, against in self.baseline_values.items():
+            alone = np.isnan(self.values[name]) != np.isnan(against)
+            if alone.any():
+                queries = counted(int(alone.sum()), "query has", "queries have")
+                reason = f"{queries} a value for the ranker or the baseline alone"
+                sentences[name] = f"Not tested by {name}: {reason}."
+        return sentences
+
+    @cached_property
     def p_values(self) -> dict[str, float]:
         """P-value of the difference to the baseline by metric.
 
-        None where nothing differs, or fewer than two queries or clusters have a value.
+        None where nothing differs, values are not paired, or fewer than two queries or clusters
+        have a value.
         """
         p_values = {}
         for name, against in self.baseline_values.items():
             gaps = self.values[name] - against
-            if self.n_units(gaps) >= 2 and np.nan_to_num(gaps).any():
+            is_paired = name not in self.untested and self.n_units(gaps) >= 2
+            if is_paired and np.nan_to_num(gaps).any():
                 test = randomization_test(self.values[name], against, **self._flips)
                 p_values[name] = test.p_value
         return p_values

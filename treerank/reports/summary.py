@@ -114,6 +114,7 @@ def _verdict(subject: Subject) -> tuple[Markup, Markup]:
             "p", sentence.replace(" %", "\N{NO-BREAK SPACE}%"), class_=f"verdict {side}"
         )
         notes.append(_share(subject))
+        notes += [subject.untested[name] for name in subject.untested if name != subject.main]
     elif n_left_out < subject.groups.n_queries:
         notes.append(_spread(subject))
     worst = next((one for one in subject.kinds if one.is_worse), None)
@@ -142,9 +143,12 @@ def _difference(subject: Subject) -> tuple[str, str]:
     """Return ``(side, sentence)`` on the mean difference to the baseline by the first metric.
 
     ``side`` is "plus" if it is significantly better, "minus" if worse, and "none" if not
-    significant; the sentence then says about how many queries would show it.
+    significant; the sentence then says about how many queries would show it. It is also "none" if
+    there is no test.
     """
     main, gaps = subject.main, subject.gaps[~np.isnan(subject.gaps)]
+    if main in subject.untested:
+        return "none", subject.untested[main]
     p, interval = subject.p_values.get(main), subject.difference_interval(main)
     mean = float(gaps.mean()) if len(gaps) else 0.0
     bounds = "" if interval is None else f"95 %: {interval.low:+.4f} to {interval.high:+.4f}"
