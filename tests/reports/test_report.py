@@ -237,6 +237,21 @@ def test_a_difference_that_is_not_significant_says_what_would_show_it():
     assert float(found[5].replace(",", "")) == pytest.approx(needed, rel=0.05)
 
 
+@pytest.mark.parametrize(
+    ("n_queries", "n_users", "units"),
+    [(1, None, "queries"), (5, None, "queries"), (12, 5, "clusters of as many queries")],
+)
+def test_a_difference_of_few_queries_says_how_many_could_show_any(n_queries, n_users, units):
+    X, y, qid = documents(n_queries)
+    options = {"baseline": X["plain"].fillna(0), "n_examples": 1}
+    if n_users is not None:
+        options["clusters"] = np.repeat(np.arange(n_queries), 12) % n_users
+    text = Tags(report(ranker(), X, y, qid, **options).html).text
+    verdict, _, advice = text.partition(f"At least 6 {units} would be needed to show a difference")
+    assert "No significant difference from the baseline: ndcg@10 " in verdict
+    assert advice
+
+
 def test_a_metric_with_values_for_the_ranker_or_the_baseline_alone_is_not_tested():
     def first_label(y, scores, qid=None):
         return y[np.argmax(scores)] or np.nan

@@ -161,8 +161,9 @@ def _difference(subject: Subject) -> tuple[str, str]:
         return "none", f"No difference from the baseline: {main} is the same for all queries."
     n_units = subject.n_units(subject.gaps)
     units = "queries" if subject.clusters is None else "clusters of as many queries"
-    needed = "" if interval is None else needed_text(interval, n_units, units)
-    advice = ""
+    if interval is None:  # too few queries bound the difference, or allow a test
+        interval = Interval(mean, -np.inf, np.inf, 1 - SIGNIFICANT)
+    needed, advice = needed_text(interval, n_units, units), ""
     if needed:
         advice = f" {needed.capitalize()} would be needed to show a difference of this size."
     return "none", f"No significant difference from the baseline: {amount}.{advice}"
