@@ -181,6 +181,20 @@ def test_a_feature_ranks_alone_in_its_better_direction_and_unknown_values_come_l
     np.testing.assert_allclose(single_features(known[:, None], Y, QID, metric=metric), expected)
 
 
+def test_single_features_average_a_function_over_queries_in_which_it_has_a_value():
+    def first_label(y, scores, qid=None):
+        return y[np.argmax(scores)] or np.nan
+
+    found = single_features(np.column_stack([X[:, 0], Y, -Y]), Y, QID, metric=first_label)
+    by_query = get_metric(first_label).per_query
+    both = [np.nanmean(by_query(Y, scores, QID)) for scores in (X[:, 0], -X[:, 0])]
+    best = np.mean([np.max(Y[QID == q]) for q in ("b", "a")])  # "c" has none
+    np.testing.assert_allclose(found, [np.nanmax(both), best, best])
+    only_down = np.where(Y > 1, 0.0, 1.0)  # upwards, the first documents have the label 0
+    found = single_features(only_down[:, None], Y // 2, QID, metric=first_label)
+    assert found > 0
+
+
 @pytest.mark.parametrize("frame_of", [pd.DataFrame, pl.DataFrame])
 def test_features_of_a_frame_rank_alone_beside_named_labels_and_queries(frame_of):
     columns = {"a": X[:, 0], "kind": np.where(X[:, 1] > 0, "x", "w"), "b": X[:, 2]}

@@ -472,6 +472,18 @@ def test_trees_of_sparse_documents_with_a_metric_of_ones_own():
     assert made._repr_html_().startswith("<iframe srcdoc=")
 
 
+def test_single_features_are_measured_query_by_query_as_the_ranker_is():
+    def first_label(y, scores, qid=None):
+        return y[np.argmax(scores)]
+
+    X, y, qid = documents(48)
+    text = Tags(report(ranker(), X, y, qid, metrics=first_label, n_examples=1).html).text
+    metric = treerank.get_metric(first_label)
+    values = [metric.per_query(y, (s * X["plain"]).fillna(-9), qid).mean() for s in (1, -1)]
+    assert f"plain{max(values):.4f}" in text.partition("The best single features")[2]
+    assert "alone ranks about as well as the ranker" not in text
+
+
 def test_a_ranker_inside_of_a_pipeline_or_a_search_is_pointed_to():
     X, y, qid = make_web_search(6, documents_per_query=8, n_features=4, random_state=0)
     pipeline = make_pipeline(StandardScaler(), RankSVM()).fit(X, y, ranksvm__qid=qid)

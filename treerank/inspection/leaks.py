@@ -17,7 +17,7 @@ from treerank.documents.labels import check_labels
 from treerank.documents.queries import Queries, QueryGroups
 from treerank.documents.reading import take_columns
 from treerank.inspection.data_sheets import columns_of
-from treerank.metrics.base import Metric
+from treerank.metrics.base import Metric, mean_value
 from treerank.metrics.registry import AnyMetric, FunctionMetric, get_metric
 from treerank.parameters import check_arguments
 
@@ -113,7 +113,7 @@ def single_features(
     qid : array-like of shape (n_documents,), str or tuple of str, default=None
         Query of each document, or names of columns of ``X``; ``None`` is a single query.
     metric : str, Metric or callable, default="ndcg@10"
-        The metric.
+        The metric; a function is averaged over queries, as in :func:`treerank.compare`.
 
     Returns
     -------
@@ -150,7 +150,13 @@ def values_of_features(
     >>> values_of_features(codes, y, groups, get_metric("ndcg"), [0])
     array([1.])
     """
-    measured = metric.prepared(y, groups)
+    prepared = metric.prepared(y, groups)
+
+    def measured(scores: np.ndarray) -> float:
+        # The mean over queries, also of a function, whose value of all documents is another number.
+        values = prepared.per_query(scores)
+        return np.nan if np.isnan(values).all() else mean_value(values, metric.name)
+
     return np.array(
         [
             measured(_by_other_queries(column, y, groups.codes))
@@ -182,4 +188,4 @@ def _better_direction(measured, column):
     is_missing = np.isnan(column)
     filled = np.where(is_missing, 0.0, column)
     scores = [np.where(is_missing, np.nextafter(s.min(), -np.inf), s) for s in (filled, -filled)]
-    return max(measured(s) for s in scores)
+    return np.fmax(*map(measured, scores))  # a function may have a value in one direction alone

@@ -129,10 +129,11 @@ def _single(subject: Subject, hints: list[str]) -> Markup:
     rows = subject.rows_of_some_queries(_N_DOCUMENTS)
     data = subject.X[rows], subject.y[rows], subject.groups.take(rows)
     values = values_of_features(*data, metric, subject.ranker.columns_.categories)
-    cells = [[subject.feature_names[j], f"{values[j]:.4f}"] for j in _highest(values)]
+    highest = _highest(values)
+    cells = [[subject.feature_names[j], f"{values[j]:.4f}"] for j in highest]
     ranker_mean = np.nanmean(subject.values[subject.main])
-    if values.max() >= _LEAKING * ranker_mean:
-        name = subject.feature_names[int(np.argmax(values))]
+    if highest and values[highest[0]] >= _LEAKING * ranker_mean:
+        name = subject.feature_names[highest[0]]
         hints.append(f"{name} alone ranks about as well as the ranker: does it know the label?")
     for name in subject.feature_names:
         if name.lower() in BEHAVIOR_NAMES:
