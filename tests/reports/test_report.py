@@ -564,6 +564,35 @@ def test_labels_from_0_to_1_have_metrics_with_values_and_shares_by_tenths():
     assert "threshold=0.5" not in text
 
 
+@pytest.mark.parametrize("shift", [-1, 1000])
+def test_labels_without_a_gain_have_a_page_without_ndcg(shift):
+    X, y, qid = documents(24)
+    fitted = treerank.TreeDirectRanker("linear", metric="pairwise_accuracy", weight="uniform")
+    fitted.fit(X.fillna(0), y + shift, qid)
+    for metrics in ((), "map"):
+        options = {"baseline": X["plain"].fillna(0), "metrics": metrics, "n_examples": 1}
+        html = report(fitted, X.fillna(0), y + shift, qid, **options).html
+        text = Tags(html).text
+        assert "so there is no NDCG by cutoff, and no pairs of documents that cost" in text
+        assert "for k = 1 to 20" not in text
+        assert "cost the most NDCG. Bars" not in text
+        assert data_of(html)["examples"][0]["swaps"] == []
+
+
+@pytest.mark.parametrize("setting", ["gain", "metric"])
+def test_ndcg_has_the_gain_of_the_ranker_beside_another_metric(setting):
+    X, y, qid = documents(24)
+    own = {"gain": "linear"} if setting == "gain" else {"metric": "ndcg(gain='linear')@10"}
+    fitted = treerank.TreeDirectRanker("linear", weight="uniform", **own)
+    fitted.fit(X.fillna(0), y + 1000, qid)
+    text = Tags(report(fitted, X.fillna(0), y + 1000, qid, metrics="map", n_examples=1).html).text
+    metric = treerank.NDCG(7, gain="linear")
+    value = metric(y + 1000, fitted.predict(X.fillna(0)), qid)
+    assert f"k 7: ndcg(gain='linear')@k {value:.4g}" in text
+    assert "ndcg(gain='linear')@k for k = 1 to 20" in text
+    assert "cost the most NDCG. Bars" in text
+
+
 def test_names_of_documents_and_slices_may_be_columns():
     X, y, qid = documents(12)
     y = np.where(np.arange(len(y)) == 5, np.nan, y)
@@ -629,6 +658,16 @@ def test_the_command_writes_a_page(tmp_path):
     assert "977: red shoes" in html
     assert data_of(html)["examples"][0]["documents"][0][1].startswith("D")
     assert run("report", files.model, files.test, "-o", files.test, code=1).stdout == ""
+
+
+def test_the_command_writes_a_page_of_negative_labels(tmp_path):
+    table, model, page = (tmp_path / name for name in ("test.csv", "model", "page.html"))
+    rows = [f"{i % 3 - 1},{i // 4},{i % 5}" for i in range(48)]
+    table.write_text("\n".join(["label,query,price", *rows]))
+    allowed = ["--metric", "map", "--weight", "uniform", "--n-estimators", 2]
+    run("fit", table, "--model", model, *allowed)
+    run("report", model, table, "--output", page)
+    assert "so there is no NDCG by cutoff" in page.read_text()
 
 
 def test_texts_are_read_as_text_and_may_be_missing(tmp_path, monkeypatch):

@@ -11,7 +11,6 @@ import numpy as np
 
 from treerank.documents.columns import taken_rows
 from treerank.inspection.rank_changes import RankChanges, costly_rank_changes
-from treerank.metrics.graded_metrics import NDCG
 from treerank.reports.page import Section, element, joined
 from treerank.reports.queries import query_order, shown_queries
 from treerank.reports.subject import Subject, counted
@@ -28,14 +27,11 @@ _MOST_CHARACTERS, _LEAST_CHARACTERS = 720_000, 60_000
 _OF_QUERY, _OF_DOCUMENT = 100, 30
 #: Digits of grades and ranks; a rank that is too high for one is the first.
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
-_LEAD = (
-    "Each line connects the two ranks of a document. The pairs are those in the wrong order that "
-    "cost the most NDCG. Bars show how much each feature contributes to the lead of the upper "
-    "document."
-)
-_ALONE = (
-    "Each query has its documents by rank, and the pairs in the wrong order that cost the most "
-    "NDCG. Bars show how much each feature contributes to the lead of the upper document."
+_LEAD = "Each line connects the two ranks of a document."
+_ALONE = "Each query has its documents by rank."
+_PAIRS = (
+    "The pairs are those in the wrong order that cost the most NDCG. Bars show how much each "
+    "feature contributes to the lead of the upper document."
 )
 _SAMPLED = "The contributions are estimated by sampling; the number after ± is the standard error."
 
@@ -59,7 +55,8 @@ def examples(subject: Subject) -> Section:
     data = {"examples": entries, "explained": len(explained), "lists": lists, "labels": labels}
     data["kinds"] = [*kinds, ["Largest gains", len(won)]]
     data["top_label"] = float(subject.y.max())
-    lead = [_ALONE if subject.baseline is None else _LEAD, _note(subject, len(named), lists)]
+    lead = [_ALONE if subject.baseline is None else _LEAD]
+    lead += [_PAIRS if subject.ndcg is not None else "", _note(subject, len(named), lists)]
     lead += [_SAMPLED] if parts[1].any() else []
     body = [paragraphs(" ".join(filter(None, lead))), _stepper("example", "query")]
     n_lost = int((subject.gaps < 0).sum())
@@ -85,16 +82,16 @@ def _note(subject: Subject, n_named: int, lists: list[str]) -> str:
 
 
 def _swaps(subject: Subject, chosen: list[int]) -> RankChanges:
-    """Return the wrongly ordered pairs that cost the metric most, ``_N_SWAPS`` per query at most.
+    """Return the wrongly ordered pairs that cost most NDCG, ``_N_SWAPS`` per query at most.
 
     ``chosen`` are the queries; the result's ``query`` is the index in this list, and its documents
     are rows of all the data.
     """
-    if not chosen:
+    metric = subject.ndcg
+    if not chosen or metric is None:
         none = np.empty(0, dtype=np.int64)
         return RankChanges(none, none, none, np.empty(0))
-    metric = subject.metrics[0] if isinstance(subject.metrics[0], NDCG) else "ndcg@10"
-    if isinstance(metric, NDCG) and metric.n_relevant is not None:
+    if metric.n_relevant is not None:
         counts = metric.n_relevant_of(np.zeros(len(subject.y)), subject.groups)[chosen]
         metric = replace(metric, n_relevant=dict(enumerate(counts.tolist())))
     rows = np.concatenate([subject.groups.rows[q] for q in chosen])

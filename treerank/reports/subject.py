@@ -1,7 +1,7 @@
 """Subject: the ranker, the documents and the baseline that a report is about."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -13,8 +13,10 @@ from treerank.documents.queries import QueryGroups
 from treerank.inspection.data_sheets import columns_of
 from treerank.inspection.query_slices import Slice, slices
 from treerank.metrics.base import Metric
+from treerank.metrics.graded_metrics import NDCG
 from treerank.metrics.registry import FunctionMetric
 from treerank.rankers.ranker import Ranker
+from treerank.rankers.scoring import metric_of
 from treerank.statistics.clusters import ClusterSums
 from treerank.statistics.paired import format_p
 from treerank.statistics.randomization import (
@@ -111,6 +113,25 @@ class Subject:
     def main(self) -> str:
         """Name of the first metric."""
         return self.metrics[0].name
+
+    @cached_property
+    def ndcg(self) -> NDCG | None:
+        """NDCG that is drawn by cutoff and that misranked pairs cost; None if labels have no gain.
+
+        It is the first metric if that is an NDCG, else the ranker's own, else one with its gain.
+        """
+        main, own = self.metrics[0], metric_of(self.ranker)
+        if isinstance(main, NDCG):
+            return main
+        if isinstance(own, NDCG):
+            ndcg = replace(own, n_relevant=None)  # its counts may be those of other queries
+        else:
+            ndcg = NDCG(10, gain=getattr(self.ranker, "gain", "exponential"))
+        try:
+            ndcg.gains(self.y)
+        except ValueError:
+            return None
+        return ndcg
 
     @cached_property
     def gaps(self) -> np.ndarray:

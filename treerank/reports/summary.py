@@ -7,7 +7,6 @@ import numpy as np
 
 from treerank.display.charts import Curve, Curves
 from treerank.metrics.base import Metric
-from treerank.metrics.graded_metrics import NDCG
 from treerank.reports.charts import histogram, line_chart, sorted_differences
 from treerank.reports.dots import Dot, dot_table, interval_text
 from treerank.reports.page import Markup, Section, element, joined
@@ -18,6 +17,10 @@ from treerank.statistics.resampled import Interval, needed_text
 
 #: Cutoffs by which NDCG is drawn.
 _CUTOFFS = range(1, 21)
+_NO_GAIN = (
+    "The labels have no gain that NDCG could count, so there is no NDCG by cutoff, and no pairs of "
+    "documents that cost the most NDCG."
+)
 
 
 def summary(subject: Subject) -> Section:
@@ -59,10 +62,14 @@ def _metrics(subject: Subject) -> Markup:
     return dot_table("Means over queries, by metric", columns, rows, zero=False)
 
 
-def _cutoffs(subject: Subject) -> Markup:
-    """Return a chart of NDCG@k by k, for the ranker and the baseline."""
-    main = subject.metrics[0]
-    metric = main if isinstance(main, NDCG) else NDCG()
+def _cutoffs(subject: Subject) -> Markup | None:
+    """Return a chart of NDCG@k by k, for the ranker and the baseline.
+
+    None if labels have no gain.
+    """
+    metric = subject.ndcg
+    if metric is None:
+        return None
     by_name = {"ranker": subject.scores}
     if subject.baseline is not None:
         by_name["baseline"] = subject.baseline
@@ -125,6 +132,8 @@ def _verdict(subject: Subject) -> tuple[Markup, Markup]:
         left_out = counted(n_left_out, "query has", "queries have")
         left_out += f" no relevant document and {_is(n_left_out)} left out of the means."
         notes.append(left_out)
+    if subject.ndcg is None:
+        notes.append(_NO_GAIN)
     return title, paragraphs(" ".join(notes)) if notes else Markup()
 
 
