@@ -107,6 +107,24 @@ def test_the_same_arguments_give_the_same_page(html):
     assert page(48, slices=PARITY).html == html
 
 
+def test_the_same_page_shows_functions_by_their_names():
+    def function():
+        def first_label(y, scores, qid=None):
+            return y[np.argmax(scores)]
+
+        return first_label
+
+    X, y, qid = documents(12)
+    X, functions, pages = X.fillna(0), [function(), function()], []
+    for first_label in functions:
+        fitted = treerank.TreeDirectRanker("linear", metric=first_label).fit(X, y, qid)
+        pages.append(report(fitted, X, y, qid, n_examples=1).html)
+    assert pages[0] == pages[1]
+    text = Tags(pages[0]).text
+    assert "metricsfirst_label, AveragePrecision(" in text
+    assert re.search("metric=<function .*first_label>", text)
+
+
 def test_metrics_and_queries_are_those_of_the_library(html):
     X, y, qid = documents(48)
     scores = ranker().predict(X)

@@ -1,7 +1,9 @@
 """Method: what was compared, and how."""
 
+import re
 from importlib.metadata import version
 
+from treerank.metrics.registry import FunctionMetric
 from treerank.reports.page import Section, element, joined
 from treerank.reports.subject import Subject
 from treerank.reports.tables import paragraphs, table
@@ -24,10 +26,12 @@ _BY_CLUSTER = (
 def method(subject: Subject) -> Section:
     """Return the section on what was compared: settings, versions, and how numbers are computed."""
     rows = [*subject.about.items(), ("ranker", type(subject.ranker).__name__)]
-    rows += [("metrics", ", ".join(repr(metric) for metric in subject.metrics))]
+    metrics = [m.name if isinstance(m, FunctionMetric) else repr(m) for m in subject.metrics]
+    rows += [("metrics", ", ".join(metrics))]
     rows += [("seed", str(subject.random_state)), ("treerank", version("treerank"))]
     how = _HOW if subject.clusters is None else (*_HOW, _BY_CLUSTER)
-    parameters = element("pre", repr(subject.ranker))
+    # Functions among the settings have addresses, which differ from process to process.
+    parameters = element("pre", re.sub(r" at 0x[0-9A-Fa-f]+", "", repr(subject.ranker)))
     settings = element("details", element("summary", "Settings of the ranker"), parameters)
     body = [table("What was compared", ["", "value"], rows, text=2), settings, paragraphs(*how)]
     return Section("method", "What was compared, and how", joined(body))
