@@ -9,6 +9,7 @@ from sklearn.base import clone
 from treerank import HistogramTrees, QueryTimeSplit, TreeDirectRanker, compare, export
 from treerank.baselines import PRank, RankSVM
 from treerank.datasets.letor import write_letor
+from treerank.metrics import get_metric
 
 pytestmark = pytest.mark.slow
 
@@ -60,13 +61,17 @@ def test_arrows_are_explained_without_notes(letor_file, tmp_path):
     assert explained not in run("compare", tmp_path / "good", tmp_path / "bad", path, "-q").stderr
 
 
-def test_a_comma_in_brackets_is_within_a_metric(letor_file):
-    metrics = "ndcg(gain='linear', ties='stable')@3,map"
-    result = run("compare", letor_file[0], "--ranker", "PRank", "--metric", metrics, "--quiet")
+@pytest.mark.parametrize(
+    "settings", ["ties='stable', gain='linear'", "ties='stable', gain=(0.0, 1.0, 3.0)"]
+)
+def test_a_comma_in_brackets_is_within_a_metric(letor_file, settings):
+    name = f"ndcg({settings})@3"
+    assert get_metric(name).name == name
+    options = ["--ranker", "PRank", "--metric", f"{name},map", "--metric", "mrr", "--quiet"]
+    result = run("compare", letor_file[0], *options)
     header = result.stdout.splitlines()[0]
-    assert "ndcg(ties='stable', gain='linear')@3" in header
-    assert " map " in header
-    options = "--metric", "ndcg(gain='linear', ties='stable')@3"
+    assert re.fullmatch(rf"ranker +{re.escape(name)} +map +mrr +fit \(s\)", header)
+    options = "--metric", name
     fitted = run("fit", letor_file[0], "-m", letor_file[0].with_suffix(".model"), *options, *SMALL)
     assert fitted.exit_code == 0
 

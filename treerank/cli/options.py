@@ -1,7 +1,6 @@
 """Options that several commands share, and the reading of their files."""
 
 import csv
-import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -103,8 +102,7 @@ def _metrics(values: Any) -> Any:
     repetitions.
     """
     lists = values if isinstance(values, list) else [values or ""]
-    # A comma within brackets is between two settings.
-    names = [name for value in lists for name in re.split(r",(?![^(]*\))", value)]
+    names = [name for value in lists for name in _at_commas(value)]
     if not isinstance(values, list):
         if len(names) > 1:
             raise typer.BadParameter("must be a single metric, which decides when the fit stops.")
@@ -115,6 +113,24 @@ def _metrics(values: Any) -> Any:
     if twice is not None:
         raise typer.BadParameter(f"must be metrics that differ; got {quote(twice)} twice.")
     return names or None
+
+
+def _at_commas(text: str) -> list[str]:
+    """Return the parts of a text between commas; those within brackets are between two settings.
+
+    Examples
+    --------
+    >>> _at_commas("ndcg(ties='stable', gain=(0.0, 1.0))@5,map")
+    ["ndcg(ties='stable', gain=(0.0, 1.0))@5", 'map']
+    """
+    parts, depth = [""], 0
+    for character in text:
+        depth += (character in "([") - (character in ")]")
+        if character == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += character
+    return parts
 
 
 def metric_option(panel: str, help: str) -> Any:
