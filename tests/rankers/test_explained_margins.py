@@ -54,6 +54,36 @@ def test_a_sentence_names_three_reasons_and_one_against_and_a_table_has_eight_ba
     assert str(parts[0]) == "A is below B because of a -5, c -3, d -2, despite b +4."
 
 
+def test_the_difference_of_two_explanations_tells_no_order_of_documents():
+    new, old = (
+        ExplainedMargins.of(np.array(rows), ["a", "b"], ("the document", "the others"))
+        for rows in ([[-1.0, 0.25], [1.0, 0.0]], [[-3.0, 0.5], [1.0, 0.0]])
+    )
+    moved = 2 * new - old
+    assert moved.sentences() == [
+        "Contributions add up to +1: a +1.",
+        "Contributions add up to +1: a +1.",
+    ]
+    moved = new - old
+    sentence = "Contributions add up to +1.75: a +2, despite b -0.25."
+    assert moved.sentences() == [sentence, "Contributions add up to 0."]
+    assert str(moved[0]) == sentence
+    assert sentence in moved._repr_html_()
+    assert (
+        str(moved[:1].grouped({"both": ["a", "b"]})) == "Contributions add up to +1.75: both +1.75."
+    )
+    assert moved.chart().title == "sum: +1.75"
+    # Of one explanation, it is that of the same documents.
+    assert (
+        str(-new[0] / 2) == "The document is above the others because of a +0.5, despite b -0.125."
+    )
+    assert moved.sum() == 1.75
+    new -= old
+    assert new.sentences() == [sentence, "Contributions add up to 0."]
+    old *= 2
+    assert str(old[1]) == "The document is above the others because of a +2."
+
+
 def test_the_numbers_of_up_to_60_parts_are_all_shown():
     rows = np.vstack([X, X[:1]])
     parts = RankSVM().fit(X, Y, QID).explain(rows, -rows)[:, 0]

@@ -53,8 +53,9 @@ class ExplainedMargins(np.ndarray):
     ----------
     names : list of str or None
         Name of each feature.
-    sides : tuple of str
-        How sentences call the documents of a pair, by default A and B.
+    sides : tuple of str or None
+        How sentences call the documents of a pair, by default A and B. None for what was computed
+        from two such arrays, such as the margins of two rankers: it tells no order of documents.
 
     Examples
     --------
@@ -66,10 +67,12 @@ class ExplainedMargins(np.ndarray):
     """
 
     names: list[str] | None
-    sides: tuple[str, str]
+    sides: tuple[str, str] | None
 
     @classmethod
-    def of(cls, parts: np.ndarray, names: Iterable[str], sides: tuple[str, str] = _SIDES) -> Self:
+    def of(
+        cls, parts: np.ndarray, names: Iterable[str], sides: tuple[str, str] | None = _SIDES
+    ) -> Self:
         """Return a view of the array ``parts`` with ``names`` of its columns."""
         margins = parts.view(cls)
         margins.names, margins.sides = list(names), sides
@@ -79,6 +82,18 @@ class ExplainedMargins(np.ndarray):
         """Take the names of ``other``, the array from which numpy makes this one."""
         self.names = getattr(other, "names", None)
         self.sides = getattr(other, "sides", _SIDES)
+
+    def __array_wrap__(
+        self, array: np.ndarray, context: Any = None, return_scalar: bool = False
+    ) -> Any:
+        """Return what a function of numpy computes; of two such arrays, it has no ``sides``."""
+        wrapped = super().__array_wrap__(array, context, return_scalar)
+        if context is not None and isinstance(wrapped, ExplainedMargins):
+            function, arguments, _ = context
+            inputs = arguments[: function.nin]
+            if sum(isinstance(one, ExplainedMargins) for one in inputs) > 1:
+                wrapped.sides = None
+        return wrapped
 
     def grouped(self, groups: Mapping[str, Iterable[str]]) -> Self:
         """Return contributions of groups of features, which are the sums of their members.
@@ -131,7 +146,10 @@ class ExplainedMargins(np.ndarray):
         ]
 
     def sentences(self) -> list[str]:
-        """Return a sentence for each pair: which document ranks above, and why."""
+        """Return a sentence for each pair: which document ranks above, and why.
+
+        Without ``sides``, it says what the contributions add up to.
+        """
         return [_sentence(parts, self.sides) for parts in self.by_name()]
 
     def chart(self, *, pair: int = 0, most: int = _N_STEPS) -> Waterfall:
@@ -157,9 +175,12 @@ class ExplainedMargins(np.ndarray):
             names.append(f"{counted(len(smaller), 'other feature')}")
             values = np.append(values, parts[smaller].sum())
         total = float(parts.sum())
-        a, b = self.sides
-        side = "equal" if total == 0 else f"{a} above {b}" if total > 0 else f"{a} below {b}"
-        label = f"score of {a} minus score of {b}"
+        if self.sides is None:
+            side, label = "sum", "sum of contributions"
+        else:
+            a, b = self.sides
+            side = "equal" if total == 0 else f"{a} above {b}" if total > 0 else f"{a} below {b}"
+            label = f"score of {a} minus score of {b}"
         return Waterfall(tuple(names), values, x=label, title=f"{side}: {total:+.3g}")
 
     def plot(self, ax: Any = None, *, pair: int = 0, most: int = _N_STEPS) -> Any:
@@ -206,21 +227,27 @@ class ExplainedMargins(np.ndarray):
         return bool(self.ndim in (1, 2) and self.names and self.shape[-1] == len(self.names))
 
 
-def _sentence(parts: dict[str, float], sides: tuple[str, str]) -> str:
+def _sentence(parts: dict[str, float], sides: tuple[str, str] | None) -> str:
     """Return a sentence on which of two documents ranks above, and because of which features.
 
+    Without ``sides``, it is on the sum of the contributions.
     ``parts`` are sorted by size. No part is left out that is larger than a named one, unless six
     are named.
     """
-    margin, (a, b) = sum(parts.values()), sides
+    margin = sum(parts.values())
+    a, b = sides or _SIDES
     first = a[0].upper() + a[1:]
     if margin == 0:
-        return f"{first} and {b} have equal scores."
+        return (
+            "Contributions add up to 0." if sides is None else f"{first} and {b} have equal scores."
+        )
     named = [(name, part) for name, part in parts.items() if part * margin > 0][:_N_NAMED]
     opposite = [(name, part) for name, part in parts.items() if part * margin < 0][:_N_NAMED]
     further = ((name, part) for name, part in opposite[1:] if abs(part) >= abs(named[-1][1]))
     against = [*opposite[:1], *further]
     despite = f", despite {_listed(against)}" if against else ""
+    if sides is None:
+        return f"Contributions add up to {margin:+.3g}: {_listed(named)}{despite}."
     side = "above" if margin > 0 else "below"
     return f"{first} is {side} {b} because of {_listed(named)}{despite}."
 
@@ -229,7 +256,7 @@ def _listed(parts: Iterable[tuple[str, float]]) -> str:
     return ", ".join(f"{name} {part:+.3g}" for name, part in parts)
 
 
-def _bars(parts: dict[str, float], sides: tuple[str, str]) -> str:
+def _bars(parts: dict[str, float], sides: tuple[str, str] | None) -> str:
     """Return the sentence of a pair, and a table of its largest parts with bars."""
     largest = list(parts.items())[:_N_BARS]
     rows = [
