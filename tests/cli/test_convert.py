@@ -55,3 +55,11 @@ def test_ids_with_spaces_are_no_ids_of_letor_rows(shop, tmp_path):
     assert not (tmp_path / "a.txt").exists()
     run("convert", shop, tmp_path / "a.csv", "--id", "sku")
     assert read_csv(tmp_path / "a.csv", document="sku").doc_ids.tolist() == ["red 1", "red 2"]
+
+
+def test_letor_rows_without_a_label_are_refused_by_the_name_of_their_file(shop, tmp_path):
+    shop.write_text(shop.read_text().replace("0,q,", ",q,"))
+    target = tmp_path / "a.txt"
+    said = refusal("convert", shop, target, "--drop", "sku")
+    assert f"{target}: y must be finite in a LETOR file; got nan in row 1. Leave documents" in said
+    assert not target.exists()

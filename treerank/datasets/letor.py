@@ -226,8 +226,11 @@ def write_letor_batches(path: str | Path, batches: Iterable[RankingData]) -> Non
     """Write ``RankingData`` batch by batch to one LETOR file, as :func:`write_letor` does."""
     with replaced_file(path) as file, compressed(file, path) as stream:
         for batch in batches:
-            for text in _row_texts(batch):
-                stream.write(text.encode("utf-8", "surrogateescape"))
+            try:
+                for text in _row_texts(batch):
+                    stream.write(text.encode("utf-8", "surrogateescape"))
+            except ValueError as error:
+                raise ValueError(f"{path}: {error}") from error
 
 
 def _row_texts(data):
