@@ -264,6 +264,24 @@ def test_models_without_names_need_their_number_of_features(letor_file, tmp_path
     assert "One test set, 20 queries" in found.stdout
 
 
+def test_advice_on_unjudged_queries_and_clusters_names_options(tables):
+    folder, _, (X, y, qid) = tables
+    labels = pl.Series("label", np.where(qid % 4 == 0, np.nan, y)).fill_nan(None)
+    X.drop("color").with_columns(labels, query=qid, user=qid // 2).write_csv(folder / "data.csv")
+    command = ["compare", folder / "data.csv", "--ranker", "PRank", "--metric", "map", "-q"]
+    n_queries = len(np.unique(qid))
+    said = run(*command, "--drop", "user", "--hold-outs", 2).stderr
+    assert f"{n_queries // 4} of {n_queries} queries have no judgment, and are split like" in said
+    advice = "Leave out the rows of these queries, or, without other splits, write --folds 5, whose"
+    assert advice in said
+    assert run(*command, "--drop", "user", "--folds", 5).stderr == ""
+    said = refusal(*command, "--clusters", "user", "--folds", n_queries)
+    assert said.startswith("treerank: --folds must be at most the number of --clusters with a ")
+    assert f"Write --folds {n_queries // 2}, or compare" in said
+    said = refusal(*command, "--drop", "user", "--folds", n_queries)
+    assert said.startswith("treerank: --folds must be at most the number of judged queries, ")
+
+
 def test_folds_of_a_folder_give_engines_their_validation_sets_and_models_their_tests(tmp_path):
     rng = np.random.default_rng(0)
     for fold in (1, 2):

@@ -201,6 +201,8 @@ class Commands(TyperGroup):
             options["human_labels"] = options["human_label"]
         if "valid" in options:
             options["eval_set"] = options["valid"]
+        if "folds" in options:
+            options["cv"] = options["folds"]
         self.options.update(options)
         return name, command, command_args
 

@@ -21,7 +21,7 @@ from treerank.documents.ranking_data import Batches, RankingData
 from treerank.documents.reading import take_columns
 from treerank.evaluation.labels import HumanLabels, as_passed, checked_labels, labels_of_people
 from treerank.model_selection import QueryKFold, QuerySplitter, QueryTimeSplit
-from treerank.spelling import spelled
+from treerank.spelling import has_spelling, spelled
 from treerank.statistics.clusters import (
     ClustersOfRows,
     clusters_by_query,
@@ -379,16 +379,18 @@ def _index_pairs(data, human, clusters, cv, random_state):
             n_judged = len(is_judged) - n_unjudged
             if cv.n_splits > n_judged:
                 raise ValueError(
-                    f"cv must be at most the number of judged queries, {n_judged}; got "
-                    f"{cv.n_splits}."
+                    f"{spelled('cv')} must be at most the number of judged queries, {n_judged}; "
+                    f"got {cv.n_splits}."
                 )
             return _folds_of_judged(codes, judged_rows, is_judged, clusters, cv)
     elif 0 < n_unjudged < len(is_judged):
+        advice = "Pass judged queries alone, as data.judged() of read_runs and RankingData does, or"
+        if not has_spelling("X"):
+            advice = "Leave out the rows of these queries, or, without other splits, write"
         warn_user(
-            f"{n_unjudged} of {len(is_judged)} queries have no judgment, and cv splits them like "
-            "the others: a test set with few judged queries counts as much as one with many. Pass "
-            "judged queries alone, as data.judged() of read_runs and RankingData does, or cv=5, "
-            "whose folds have equally many of them."
+            f"{n_unjudged} of {len(is_judged)} queries have no judgment, and are split like the "
+            "others: a test set with few judged queries counts as much as one with many. "
+            f"{advice} {spelled('cv', 5)}, whose folds have equally many of them."
         )
     if hasattr(cv, "split"):
         # scikit-learn's splitters call the query ids groups.
