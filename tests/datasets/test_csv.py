@@ -324,6 +324,16 @@ def test_gzip_needs_no_name_and_what_is_no_text_is_called_by_its_kind(tmp_path):
             read_csv(path)
 
 
+@pytest.mark.parametrize("name", ["query", "sku", "brand"])
+def test_a_column_that_is_not_utf_8_is_named(tmp_path, name):
+    path, cells = tmp_path / "a.csv", {"query": "q", "sku": "s", "brand": "b"} | {name: "né"}
+    row = ",".join(cells.values())
+    path.write_bytes(f"label,{','.join(cells)}\n1,q,s,b\n0,{row}\n".encode("latin-1"))
+    message = rf"a.csv, column '{name}': must be text in UTF-8; got other bytes\."
+    with pytest.raises(ValueError, match=message):
+        read_csv(path, document="sku")
+
+
 def test_a_long_cell_is_read_and_a_quote_that_is_never_closed_is_not(tmp_path):
     path, long = tmp_path / "a.csv", "y" * 3_000_000
     path.write_text(f'label,query,a\n1,q,{long}\n0,q,"x\n1,2,3\n"\n')

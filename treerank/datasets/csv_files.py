@@ -53,6 +53,8 @@ _PLAIN = {
     pa.int64(): r"^(0|-?[1-9]\d{0,17})$",
     pa.float64(): r"^(0|-?[1-9]\d{0,9})(\.0|\.\d{0,4}[1-9])?$",
 }
+#: What is said of a column of other bytes.
+_UTF8 = "must be text in UTF-8; got other bytes."
 #: What is no text, by the bytes that such a file begins with.
 _NO_TEXT = {
     rb"PAR1": "a Parquet file",
@@ -140,6 +142,9 @@ def _table(path: Path, delimiter: str, types: dict[str, Any], names: Iterable[st
                     ),
                 )
         except pa.ArrowInvalid as error:
+            # A column of inferred type becomes binary instead, which _check_column refuses.
+            if no_text := re.match(r"In CSV column #(\d+): .*invalid UTF8", str(error)):
+                raise column_error(path, csv_header(path)[int(no_text[1])], _UTF8) from error
             if "straddling" not in str(error):
                 raise
     raise ValueError("a row of more than 2 GiB")
@@ -291,7 +296,7 @@ def _check_column(path, delimiter, name, column, *, is_label):
     meant as numbers. ``path``, ``delimiter`` and ``name`` are for messages.
     """
     if pa.types.is_binary(column.type):
-        raise column_error(path, name, "must be text in UTF-8; got other bytes.")
+        raise column_error(path, name, _UTF8)
     if not pa.types.is_string(column.type):
         return
     n_values = len(column) - column.null_count
