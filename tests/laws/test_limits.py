@@ -18,7 +18,8 @@ import pyarrow as pa
 import pytest
 from scipy.optimize import minimize
 
-from treerank import QueryKFold, TreeDirectRanker, compare, make_objective
+from treerank import QueryKFold, TreeDirectRanker, XGBoostTrees, compare, make_objective
+from treerank.baselines import LambdaMART
 from treerank.datasets import RankingData
 from treerank.documents.columns import Columns, as_frame, warn_of_names
 from treerank.documents.date_texts import first_date
@@ -517,6 +518,16 @@ def test_advice_on_few_documents_is_for_the_trees_that_were_fitted(part, advice)
     with spelling({}):
         text = warned(TreeDirectRanker(part).fit, np.zeros((20, 1)), y, np.arange(20) // 10)
     assert text.endswith("trees need more documents.")
+
+
+def test_advice_on_few_documents_is_for_the_ranker_that_has_the_parameter_and_not_for_one_as_set():
+    X, y, qid = np.zeros((20, 1)), np.arange(20) % 2.0, np.arange(20) // 10
+    assert "LambdaMART(min_child_samples=1) learns" in warned(LambdaMART().fit, X, y, qid)
+    for smallest in (
+        LambdaMART(min_child_samples=1),
+        TreeDirectRanker(XGBoostTrees(min_child_weight=0)),
+    ):
+        assert warned(smallest.fit, X, y, qid).endswith("trees need more documents.")
 
 
 @pytest.mark.parametrize("part", ["histogram", "lightgbm", "xgboost"])

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from example_rankers import Column, ranking_data
 from own_objective import HalfSquare
+from sklearn.base import clone
 
 from treerank import HistogramTrees, TreeDirectRanker, make_objective
 from treerank.documents import QueryGroups
@@ -70,19 +71,23 @@ def test_with_nothing_to_learn_the_model_is_constant(settings, y, message):
     ],
 )
 def test_a_batch_with_nothing_to_learn_leaves_a_continued_model_as_it_is(ranker, message):
-    ranker.set_params(random_state=0, metric="ndcg@3").fit(X, Y, QID)
+    ranker = clone(ranker).set_params(random_state=0, metric="ndcg@3").fit(X, Y, QID)
     with pytest.warns(UserWarning, match="probabilities"):
         ranker.calibrate(X, Y, QID)
     part, head, state = ranker.feature_part_, ranker.head_, ranker.get_state()
+    assert state["had_queries"]
     ranker.set_params(feature_part__n_estimators=4, warm_start=True)
     few = QID < 2
     for _ in range(2):
-        with pytest.warns(UserWarning, match=f"{message}.*: the model stays as it is"):
-            ranker.fit(X[few], 0 * Y[few], QID[few])
+        with pytest.warns(UserWarning, match=f"{message}.*: the model stays as it is") as caught:
+            ranker.fit(X[few], 0 * Y[few], QID[few], callbacks=[lambda *_: None])
+        assert len(caught) == 1
+    with pytest.warns(UserWarning, match="the model stays as it is"):
+        ranker.fit(X[QID == 0], 0 * Y[QID == 0], QID[QID == 0])
     assert ranker.feature_part_ is part
     assert ranker.head_ is head
     after = ranker.get_state()
-    for name in ("calibration_slope", "relevance_scale"):
+    for name in ("calibration_slope", "relevance_scale", "had_queries"):
         np.testing.assert_equal(after[name], state[name])
     assert ranker.fit(X, Y, QID).feature_part_.best_iteration_ == 4
 

@@ -77,6 +77,8 @@ def test_the_difference_of_two_explanations_tells_no_order_of_documents():
     assert (
         str(-new[0] / 2) == "The document is above the others because of a +0.5, despite b -0.125."
     )
+    share = -new / np.abs(new).sum(axis=1, keepdims=True)
+    assert str(share[0]) == "The document is above the others because of a +0.8, despite b -0.2."
     assert moved.sum() == 1.75
     new -= old
     assert new.sentences() == [sentence, "Contributions add up to 0."]

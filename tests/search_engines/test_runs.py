@@ -258,7 +258,7 @@ def test_unjudged_documents_are_not_relevant_in_judged_queries_alone():
         ),
         (({"a": BM25}, {}), "judgments must hold a label; got none"),
         (({"a": BM25}, {"p": 1}), "judgments must be {query: {document: label}}; got 1 for 'p'"),
-        (({"a": BM25}, {"p": {"a": "yes"}}), "labels must be numbers; got text"),
+        (({"a": BM25}, {"p": {"a": "yes"}}), "judgments: labels must be numbers; got text"),
         (({"a": BM25}, {"p": {"a": np.inf}}), "labels must be finite; got inf in row 0"),
         (({"a": BM25}, {"p": {"a": None}}), "labels must hold a label in some row; got NaN, no j"),
         (({"a": BM25}, [1]), r"judgments must be the path of a file, .*; got \[1\]. Of a da"),

@@ -88,15 +88,19 @@ def _of_equal_scores(held_out: EvalSet, recorded: dict[str, Any]) -> dict[str, A
     return {"validation": {metric.name: [value] * len(curve)}}
 
 
-def _advice_on_leaves(part: Any) -> str:
-    """Return a sentence on smaller leaves of trees; "" where a user cannot set them."""
+def _advice_on_leaves(ranker: Any) -> str:
+    """Return a sentence on smaller leaves of trees; "" where a user cannot set them, or has."""
     if not has_spelling("min_child_samples"):
         return ""
-    given, name = params_of(part), type(part).__name__
-    if "min_child_samples" in given:
-        return f". {name}(min_child_samples=1) learns from few"
-    if "min_child_weight" in given:
-        return f". {name}(min_child_weight=0) learns from few"
+    smallest: dict[str, Any] = {"min_child_samples": 1, "min_child_weight": 0}
+    for one in (ranker, ranker.feature_part_):  # LambdaMART has the parameters of its trees
+        given = params_of(one)
+        for name in smallest.keys() & given.keys():
+            if given[name] == smallest[name]:
+                return ""
+        for name, value in smallest.items():
+            if name in given:
+                return f". {type(one).__name__}({name}={value}) learns from few"
     return ". LightGBMTrees(min_child_samples=1) learns from few"
 
 
@@ -286,7 +290,7 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
                 "number, so that their mean is 1"
             )
         elif has_trees and n < _FEW:
-            reason = f"trees need more documents{_advice_on_leaves(self.feature_part_)}"
+            reason = f"trees need more documents{_advice_on_leaves(self)}"
         if n:
             warn_user(f"All {n} documents get the same score: no feature varies, or {reason}.")
 

@@ -91,7 +91,7 @@ class ExplainedMargins(np.ndarray):
         if context is not None and isinstance(wrapped, ExplainedMargins):
             function, arguments, _ = context
             inputs = arguments[: function.nin]
-            if sum(isinstance(one, ExplainedMargins) for one in inputs) > 1:
+            if sum(isinstance(one, ExplainedMargins) and one._is_whole for one in inputs) > 1:
                 wrapped.sides = None
         return wrapped
 

@@ -267,7 +267,7 @@ class Ranker(Scored):
             data, self.propensities_ = relevance_of_clicks(data, self.clicks, seed)
         with listening(listener):
             self._fit_training_set(data, eval_set=eval_set, eval_metric=eval_metric, seed=seed)
-        if callbacks and not iterations:
+        if callbacks and not iterations and not self._continues():  # which may have warned already
             warn_user(
                 f"callbacks are not used: {quote(self)} was fitted without iterations after which "
                 "they could be called. Leave them out."
@@ -364,7 +364,7 @@ class Ranker(Scored):
             set_columns(self, data.documents.columns, data.documents.shape[1])
             self.head_ = AntisymmetricHead(np.ones(1), self.tau)
             self.calibration_slope_, self._relevance_scale = 1.0, None
-        self._had_queries = data.n_queries > 1
+        self._had_queries = data.n_queries > 1 or (self._continues() and self._had_queries)
         earlier_queries = self.training_queries_ if self._continues() else earlier
         if is_share(eval_set):
             metrics = metrics_of(self, eval_metric)

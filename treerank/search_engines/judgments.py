@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from treerank.checks import quote
+from treerank.checks import naming, quote
 from treerank.datasets.csv_files import OTHER_DELIMITERS
 from treerank.datasets.qrels import NO_JUDGMENTS, Qrels, texts_of
 from treerank.datasets.trec import finite_number, read_trec_qrels
@@ -146,7 +146,8 @@ def as_qrels(judgments: Any) -> Qrels:
             f"{quote(judgments)}. Of a data frame, write "
             "Qrels(frame['query'], frame['document'], frame['label'])."
         )
-    return judgments.judged()
+    with naming("judgments"):
+        return judgments.judged()
 
 
 def json_of(path: str | Path) -> Any:

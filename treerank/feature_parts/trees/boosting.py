@@ -264,8 +264,8 @@ class BoostedTrees(BaseEstimator):
         if n_new == 0:
             warn_user(
                 f"No trees are added: warm_start=True continues a fit of {start} iterations, and "
-                f"n_estimators={quote(self.n_estimators)} is {sizes.n_estimators} in all. Write a "
-                f"larger number, as in {type(self).__name__}(n_estimators={2 * start})."
+                f"n_estimators={quote(self.n_estimators)} is {sizes.n_estimators} in all. Set a "
+                f"larger n_estimators, such as {2 * start}."
             )
             return self
         rounds = self.early_stopping_rounds

@@ -25,7 +25,7 @@ def check_codes(rows: Rows, columns: Collection[int], most: int) -> None:
     ...
     ValueError: Column 1 of X must hold codes of categories, which are whole numbers from 0 to 100 \
 or NaN if missing; got -1.0. In pandas, -1 is the code of a missing value: write \
-np.where(codes < 0, np.nan, codes).
+np.where(codes < 0, np.nan, codes). Leave a column of numbers out of categorical_features.
     """
     if not columns:
         return
@@ -51,7 +51,8 @@ np.where(codes < 0, np.nan, codes).
         name = chosen[j] if names is None else quote(names[chosen[j]])
         raise ValueError(
             f"Column {name} of X must hold codes of categories, which are whole numbers from 0 to "
-            f"{most} or NaN if missing; got {quote(value)}. {advice}"
+            f"{most} or NaN if missing; got {quote(value)}. {advice} Leave a column of numbers out "
+            "of categorical_features."
         )
 
 
