@@ -1,6 +1,7 @@
 """Transformers of scikit-learn under the convex head."""
 
 import pickle
+import warnings
 from functools import partial
 
 import numpy as np
@@ -215,3 +216,67 @@ def test_a_frozen_transformer_may_have_learned_from_labels():
     selector = SelectKBest(k=2).fit(X, Y)
     ranker = TreeDirectRanker(FrozenEstimator(selector)).fit(X, Y, QID)
     np.testing.assert_array_equal(ranker.transform(X), selector.transform(X))
+
+
+FRAME = pd.DataFrame(X, columns=["a", "b", "c", "d"])
+
+
+@pytest.mark.parametrize("wrap", [lambda frozen: frozen, make_pipeline], ids=["alone", "pipeline"])
+@pytest.mark.parametrize("names", [["b", "a", "c", "d"], ["a", "b", "c"], ["a", "b", "c", "e"]])
+def test_a_frozen_transformer_of_other_columns_is_refused(wrap, names):
+    frozen = FrozenEstimator(SplineTransformer().fit(FRAME.assign(e=1.0)[names]))
+    message = (
+        r"transformer must be fitted to the columns of X in their order, \['a', 'b', 'c', 'd'\]; "
+        r"got \['"
+    )
+    with pytest.raises(ValueError, match=message):
+        fitted(wrap(frozen), FRAME)
+
+
+@pytest.mark.parametrize(
+    "wrap",
+    [lambda frozen: frozen, lambda frozen: make_pipeline(frozen, StandardScaler())],
+    ids=["alone", "pipeline"],
+)
+def test_a_frozen_transformer_of_the_same_columns_gives_no_warning_of_names(wrap):
+    splines = SplineTransformer().fit(FRAME)
+    with warnings.catch_warnings(action="error"):
+        ranker = fitted(wrap(FrozenEstimator(splines)), FRAME)
+        ranker.predict(FRAME)
+        ranker.predict(FRAME[["b", "a", "d", "c"]])
+    plain = fitted(wrap(FrozenEstimator(SplineTransformer().fit(X))))
+    np.testing.assert_array_equal(ranker.predict(FRAME), plain.predict(X))
+    with pytest.warns(UserWarning, match="X does not have valid feature names"):
+        fitted(wrap(FrozenEstimator(splines)))
+
+
+def test_a_frozen_transformer_reads_numbers_before_categories():
+    shop = np.array(["x", "y"])[np.arange(len(X)) % 2]
+    frame = pd.DataFrame({"a": X[:, 0], "shop": shop, "b": X[:, 1]})
+    encoded = pd.get_dummies(frame)[["a", "b", "shop_x", "shop_y"]].astype(float)
+    ranker = fitted(FrozenEstimator(StandardScaler().fit(encoded)), frame)
+    expected = StandardScaler().fit_transform(encoded)
+    np.testing.assert_allclose(ranker.transform(frame), expected, atol=1e-12)
+    swapped = StandardScaler().fit(encoded[["b", "a", "shop_x", "shop_y"]])
+    message = r"to the columns of numbers of X in their order, \['a', 'b'\], then one of zeros and"
+    with pytest.raises(ValueError, match=message):
+        fitted(FrozenEstimator(swapped), frame)
+
+
+class PlainScaler:
+    """A transformer without ``get_params``: a copy of it has the names of an earlier fit."""
+
+    def fit(self, X):
+        self.scaler_ = StandardScaler().fit(X)
+        self.feature_names_in_ = getattr(self.scaler_, "feature_names_in_", None)
+        return self
+
+    def transform(self, X):
+        return self.scaler_.transform(X)
+
+
+def test_a_transformer_that_is_fitted_anew_may_have_been_fitted_to_other_columns():
+    for scaler in (StandardScaler(), PlainScaler()):
+        ranker = fitted(TransformerPart(scaler.fit(FRAME[["b", "a"]])), FRAME)
+        expected = StandardScaler().fit_transform(X)
+        np.testing.assert_allclose(ranker.transform(FRAME), expected, atol=1e-12)

@@ -1,5 +1,8 @@
 """Transformer part: the columns of a transformer of scikit-learn as outputs of a feature part."""
 
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import KW_ONLY
 from typing import Annotated, Any, ClassVar, NoReturn, Self
 
@@ -11,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from treerank.all_or_nothing import all_or_nothing
 from treerank.checks import has_methods, quote
+from treerank.documents.rows import Rows
 from treerank.feature_parts.any_model.models import (
     answering_refusals,
     in_blocks,
@@ -49,7 +53,8 @@ class TransformerPart(BaseEstimator):
     ----------
     transformer : estimator of scikit-learn
         It needs no labels. A copy of it is fitted, except of a ``FrozenEstimator``, which stays as
-        it was fitted before.
+        it was fitted before. If that was to a data frame, and X is one, their columns must have
+        the same names in the same order.
     head_alpha : float, default=None
         Strength of the L2 penalty on the weights of the columns, see
         :func:`~treerank.feature_parts.head_fitting.fit_head`. None is the ``head_alpha`` of the
@@ -97,8 +102,9 @@ class TransformerPart(BaseEstimator):
         matrix = self._columns(rows.array())
         rng = check_random_state(self.random_state)
         self.transformer_ = seeded_copy(self.transformer, 0, rng)
+        self._has_names = self._check_names(rows, matrix.shape[1])
         labels = [None] if isinstance(self.transformer_, FrozenEstimator) else []  # it ignores them
-        with answering_refusals(self, self.transformer, matrix):
+        with answering_refusals(self, self.transformer, matrix), self._names_checked():
             self.transformer_.fit(matrix, *labels)
         self.n_outputs_ = self._outputs(matrix[:1]).shape[1]
         self.head_weight_: np.ndarray | None = None
@@ -113,10 +119,43 @@ class TransformerPart(BaseEstimator):
         rows = as_rows(X, self.n_features_in_, sparse=reads_sparse(self))
         return self._outputs(self._columns(rows.array()))
 
+    def _check_names(self, rows: Rows, n_columns: int) -> bool:
+        """Refuse a frozen transformer of other columns than those of X, since it gets no names.
+
+        Returns whether the names of the columns could be compared. ``n_columns`` is the number of
+        columns that the transformer gets.
+        """
+        names, categories = rows.columns.names, rows.columns.categories
+        # A copy has names before its fit only if it is frozen, or reads X by a step that is.
+        is_copy = has_methods(self.transformer_, "get_params")
+        fitted = getattr(self.transformer_, "feature_names_in_", None) if is_copy else None
+        if names is None or fitted is None:
+            return False
+        numbers = [name for column, name in enumerate(names) if column not in categories]
+        if [*fitted[: len(numbers)]] != numbers or len(fitted) != n_columns:
+            order = "the columns of X in their order"
+            then = ""
+            if categories:
+                order = "the columns of numbers of X in their order"
+                then = ", then one of zeros and ones for each category"
+            raise ValueError(
+                f"transformer must be fitted to {order}, {quote(numbers)}{then}; got "
+                f"{quote([*fitted])}."
+            )
+        return True
+
+    @contextmanager
+    def _names_checked(self) -> Iterator[None]:
+        """Context without scikit-learn's warning of a matrix without names, if they are checked."""
+        with warnings.catch_warnings():
+            if self._has_names:
+                warnings.filterwarnings("ignore", "X does not have valid feature names")
+            yield
+
     def _outputs(self, matrix: Any) -> np.ndarray:
         if matrix.shape[0] == 0:
             return np.empty((0, self.n_outputs_))
-        with answering_refusals(self, self.transformer, matrix):
+        with answering_refusals(self, self.transformer, matrix), self._names_checked():
             outputs = in_blocks(self._transformed, matrix)
             if not np.isfinite(outputs).all():
                 raise ValueError(
