@@ -42,7 +42,7 @@ def ranker_class(name: str) -> type[Ranker]:
 def load(
     path: str | Path,
     *,
-    parts: dict[str, type] | None = None,
+    parts: dict[str, Any] | None = None,
     build: Callable[[int], Any] | Mapping[str, Callable[[int], Any]] | None = None,
 ) -> Any:
     """Read a ranker from a file that its method ``save`` wrote; loading runs no code.
@@ -52,7 +52,8 @@ def load(
     path : str or path
         The file.
     parts : dict from str to class, default=None
-        Classes of your own feature parts by name, if the model has one.
+        Classes of your own feature parts by name, if the model has one. A parameter that no file
+        holds, such as a function, comes with its class, as in ``{"Own": partial(Own, f=np.tanh)}``.
     build : callable or mapping from str to callable, default=None
         The function that made the module of a :class:`~treerank.feature_parts.TorchModule`, whose
         weights are in the file. If the model has several modules, a mapping holds the function of

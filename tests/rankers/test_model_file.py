@@ -2,6 +2,7 @@ import json
 import subprocess
 import sys
 import zipfile
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -167,10 +168,42 @@ def test_a_feature_part_of_the_users_own_is_named_to_load(tmp_path):
         load(tmp_path / "model")
 
 
-@pytest.mark.parametrize("parts", [[Chosen], Chosen, {"Chosen": Chosen()}, "Chosen"])
-def test_parts_that_are_no_classes_by_name_are_refused_and_not_the_file(tmp_path, parts):
+class Mapped(Chosen):
+    """A feature part with a function, which no file holds."""
+
+    def __init__(self, columns, fn=None):
+        super().__init__(columns)
+        self.fn = fn
+
+    def transform(self, X):
+        return self.fn(super().transform(X))
+
+
+def test_a_parameter_that_no_file_holds_comes_with_the_class(tmp_path):
+    ranker = TreeDirectRanker(Mapped((0, 2), np.tanh), weight="uniform").fit(*DATA)
+    loaded = round_trip(ranker, tmp_path / "model", parts={"Mapped": partial(Mapped, fn=np.tanh)})
+    np.testing.assert_array_equal(loaded.predict(X), ranker.predict(X))
+    assert loaded.feature_part.fn is np.tanh
+
+
+NO_CLASSES = {
+    "list": ([Chosen], "'Chosen': Chosen"),
+    "class": (Chosen, "'Own': Own"),
+    "object": ({"Mine": Chosen()}, "'Mine': Mine"),
+    "text": ("Chosen", "'Own': Own"),
+    "text by name": ({"Chosen": "Chosen"}, "'Chosen': Chosen"),
+    "partial of a function": ({"Chosen": partial(max)}, "'Chosen': Chosen"),
+    "list of a partial": ([partial(Chosen)], "'Chosen': Chosen"),
+}
+
+
+@pytest.mark.parametrize(("parts", "example"), NO_CLASSES.values(), ids=NO_CLASSES)
+def test_parts_that_are_no_classes_by_name_are_refused_and_not_the_file(tmp_path, parts, example):
     TreeDirectRanker(Chosen((0, 2)), weight="uniform").fit(*DATA).save(tmp_path / "model")
-    message = r"^parts must be a dict from names to classes, as in load\(path, parts={.*}\); got "
+    message = (
+        r"^parts must be a dict from names to classes, as in load\(path, parts={"
+        rf"{example}}}\); got "
+    )
     with pytest.raises(TypeError, match=message):
         load(tmp_path / "model", parts=parts)
 

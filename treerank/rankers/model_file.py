@@ -64,7 +64,7 @@ def columns_in(path: str | Path) -> dict[str, str]:
 def read_model(
     path: str | Path,
     rankers: Mapping[str, str],
-    parts: Mapping[str, type] | None = None,
+    parts: Mapping[str, type | partial[Any]] | None = None,
     build: Callable[..., Any] | Mapping[str, Callable[..., Any]] | None = None,
 ) -> Any:
     """Read a ranker from a model file.
@@ -75,8 +75,8 @@ def read_model(
         Model file.
     rankers : mapping from str to str
         Import paths, such as ``"module:Class"``, of the classes that the ranker may be of, by name.
-    parts : mapping from str to type, default=None
-        Further classes of feature parts, by name.
+    parts : mapping from str to type or partial, default=None
+        Further classes of feature parts, by name. A partial also has parameters that no file holds.
     build : callable or mapping from str to callable, default=None
         Makes the modules of a :class:`~treerank.feature_parts.TorchModule`, which no file holds. A
         mapping has one function for each name of a function in the file.
@@ -103,13 +103,19 @@ def read_model(
 
 
 def _check_parts(parts: Any) -> None:
-    """Refuse ``parts`` that are no classes by name, such as a list or objects of the classes."""
+    """Refuse ``parts`` that are no classes by name, such as a list or objects of the classes.
+
+    A class may come with parameters that no file holds, as a partial.
+    """
     is_mapping = isinstance(parts, Mapping)
     entries = [*parts.values()] if is_mapping else parts if isinstance(parts, list | tuple) else []
-    if parts is None or (is_mapping and all(isinstance(entry, type) for entry in entries)):
+    classes = [entry.func if isinstance(entry, partial) else entry for entry in entries]
+    if parts is None or (is_mapping and all(isinstance(entry, type) for entry in classes)):
         return
-    first = entries[0] if entries else None
+    first = classes[0] if classes else None
     name = getattr(first, "__name__", "Own" if first is None else type(first).__name__)
+    if is_mapping:
+        name = str(next(iter(parts)))
     raise TypeError(
         f"parts must be a dict from names to classes, as in load(path, parts={{{name!r:.50}: "
         f"{name:.50}}}); got {quote(parts)}."
