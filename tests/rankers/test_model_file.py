@@ -323,6 +323,8 @@ NOT_PLAIN = {
     "column": (pd.Series([1.0]), r"\['value'\] must be .*; got 0 +1.0"),
     "records": (np.zeros(1, [("a", int)]), r"\['value'\] must be "),
     "matrix of objects": (np.array([[None, "a"]]), r"\['value'\] must be "),
+    "masked array": (np.ma.array([1.0, 2.0], mask=[0, 1]), r"\['value'\] must be .*; got masked_"),
+    "masked objects": (np.ma.array([1, None]), r"\['value'\] must be .*; got masked_array"),
     "list": ([1.0, {"f": [0, max]}], r"\['value'\]\[1\]\['f'\]\[1\] must be .*; got <built-in"),
     "array of functions": (np.array([max, None]), r"\['value'\]\[0\] must be .*; got <built-in"),
     "dict of the key object": ({"object": max}, r"\['value'\]\['object'\] must be "),

@@ -161,14 +161,16 @@ def _check_learned(name: str, value: Any) -> None:
             _check_learned(f"each key of {name}", key)
             _check_learned(f"{name}[{key!r:.50}]", entry)
         return
-    if isinstance(value, np.ndarray) and value.dtype.kind == "O" and value.ndim == 1:
+    is_masked = isinstance(value, np.ma.MaskedArray)  # no file holds the mask
+    is_array = isinstance(value, np.ndarray) and not is_masked
+    if is_array and value.dtype.kind == "O" and value.ndim == 1:
         value = value.tolist()
     if isinstance(value, list | tuple):
         for index, entry in enumerate(value):
             if type(entry) not in _PLAIN:  # lists may be long
                 _check_learned(f"{name}[{index}]", entry)
         return
-    if isinstance(value, np.ndarray):
+    if is_array:
         is_held = value.dtype.kind in ARRAY_KINDS
     elif isinstance(value, np.generic):
         is_held = type(value.item()) in _PLAIN
