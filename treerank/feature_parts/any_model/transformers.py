@@ -83,6 +83,8 @@ class TransformerPart(BaseEstimator):
 
     accepts_rows: ClassVar[bool] = True
     fits_convex: ClassVar[bool] = True
+    #: Whether the names of a frozen transformer's columns were compared, also of older pickles.
+    _has_names = False
 
     transformer: Annotated[Any, Rule(_check_transformer)]
     _: KW_ONLY
@@ -147,9 +149,11 @@ class TransformerPart(BaseEstimator):
     @contextmanager
     def _names_checked(self) -> Iterator[None]:
         """Context without scikit-learn's warning of a matrix without names, if they are checked."""
+        if not self._has_names:
+            yield
+            return
         with warnings.catch_warnings():
-            if self._has_names:
-                warnings.filterwarnings("ignore", "X does not have valid feature names")
+            warnings.filterwarnings("ignore", "X does not have valid feature names")
             yield
 
     def _outputs(self, matrix: Any) -> np.ndarray:
