@@ -297,6 +297,7 @@ def test_the_gain_on_a_single_query_has_no_bounds(ranker):
     gain = found.differences["new"]
     assert np.isnan([gain.low, gain.high]).all()
     assert found.accepted == (gain.estimate >= 0)
+    assert str(found).endswith(f" gains in ndcg@10 {gain.estimate:.4f} on new queries.")
     one = OLD & (QID == 7)
     found = refresh(ranker, X, y, qid, old=rows(one))
     assert np.isnan(found.differences["old"].high)

@@ -158,6 +158,7 @@ def test_a_single_value_does_not_tell_how_wide_its_interval_is():
     estimate, low, high = mean_interval(np.array([0.25])).ends
     assert estimate == 0.25
     assert np.isnan([low, high, *mean_interval(np.array([])).ends]).all()
+    assert str(mean_interval(np.array([0.25]))) == "0.2500"
 
 
 @pytest.mark.parametrize(("offset", "scale"), [(1.7e12, 100.0), (1e9, 0.01)])

@@ -30,7 +30,7 @@ class Interval(Shown):
     Parameters
     ----------
     estimate, low, high : float
-        The mean and its bounds.
+        The mean and its bounds, which are NaN if a single value does not tell them.
     level : float
         Share of such intervals that hold the true mean.
 
@@ -51,7 +51,9 @@ class Interval(Shown):
         return self.estimate, self.low, self.high
 
     def __str__(self) -> str:
-        """Return the estimate, the level and the bounds in one line."""
+        """Return the estimate, the level and the bounds; the estimate alone if bounds are NaN."""
+        if math.isnan(self.low):
+            return f"{self.estimate:.4f}"
         return f"{self.estimate:.4f} ({100 * self.level:g} %: {self.low:.4f} to {self.high:.4f})"
 
     _shown = __str__
