@@ -379,6 +379,19 @@ def test_one_of_a_thing_is_said_so():
     assert "1 query has no relevant document and is left out of the means." in text
 
 
+def test_importances_of_a_single_query_have_no_interval_and_are_not_folded():
+    X, y, qid = documents(12)
+    y = np.where(qid == "query 5", y, 0)
+    html = report(ranker(), X, y, qid, baseline="plain", n_examples=1).html
+    page = html.partition("<script>")[0]
+    assert "nan" not in Tags(page).text
+    assert 'nan%"' not in page
+    assert "without a significant drop" not in page
+    table = page[page.index("Importances: the drop of") :].partition("</table>")[0]
+    assert table.count("<tr>") == 1 + len(NAMES)
+    assert "<svg" not in table
+
+
 def test_importances_are_those_of_inspection(html):
     X, y, qid = documents(48)
     settings = {"groups": {name: [name] for name in NAMES}, "n_repeats": 1}

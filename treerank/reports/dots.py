@@ -39,6 +39,11 @@ class Dot:
     is_shown: bool = True
 
     @property
+    def has_bounds(self) -> bool:
+        """Whether the interval is finite; that of a single query has none."""
+        return bool(np.isfinite([self.low, self.high]).all())
+
+    @property
     def side(self) -> str:
         """CSS class by the interval: "plus" above 0, "minus" below, else or if not shown "none".
 

@@ -74,8 +74,8 @@ def _importances(
         [
             names[chosen[n]],
             f"{dot.estimate:.4f}",
-            dot,
-            interval_text(dot),
+            dot if dot.has_bounds else "",
+            interval_text(dot) if dot.has_bounds else "",
             f"{parts[chosen[n]]:.3g}",
         ]
         for n, dot in zip(order, dots, strict=True)
@@ -89,8 +89,9 @@ def _importances(
         "interval contains 0 are folded."
     )
     columns = ["feature", "drop", "with its interval", "95 % interval", "part"]
-    clear = [row for row, dot in zip(cells, dots, strict=True) if dot.side != "none"]
-    folded_rows = [row for row, dot in zip(cells, dots, strict=True) if dot.side == "none"]
+    is_folded = [dot.has_bounds and dot.side == "none" for dot in dots]
+    clear = [row for row, below in zip(cells, is_folded, strict=True) if not below]
+    folded_rows = [row for row, below in zip(cells, is_folded, strict=True) if below]
     blocks = [paragraphs(note)]
     if clear:
         title = f"Importances: the drop of {subject.main} without a feature"
