@@ -1,3 +1,4 @@
+import ast
 import base64
 import hashlib
 import json
@@ -652,6 +653,19 @@ def test_metrics_without_a_value_are_left_out_and_named():
     message = r"metrics must have a value for some query; \['map\(threshold=9\)'\] have none"
     with pytest.raises(ValueError, match=message):
         report(fitted, X, y, qid, metrics="map(threshold=9)")
+
+
+def test_metrics_that_are_advised_for_negative_labels_have_values():
+    X, y, qid = documents(40)
+    fitted = treerank.TreeDirectRanker("linear", metric="map", weight="uniform")
+    fitted.fit(X[144:].fillna(0), y[144:], qid[144:])
+    X, y, qid = X[:144].fillna(0), y[:144] - 5, qid[:144]
+    with pytest.raises(ValueError, match="no document is relevant to them") as refused:
+        report(fitted, X, y, qid)
+    advised = ast.literal_eval(re.search(r"such as metrics=(.*)\.$", str(refused.value))[1])
+    assert advised == ["pairwise_accuracy", "map(threshold=-4.0)"]
+    text = Tags(report(fitted, X, y, qid, metrics=advised, n_examples=1).html).text
+    assert "no query has a document that is relevant" not in text
 
 
 def test_clicks_that_were_trained_on_are_told_from_labels():

@@ -239,10 +239,13 @@ def _measured(metrics, y, scores, groups):
     measured = [metric for metric, has in zip(metrics, has_value, strict=True) if has]
     unmeasured = [metric.name for metric, has in zip(metrics, has_value, strict=True) if not has]
     if not measured:
-        advice = "such as metrics=['ndcg@10', 'map(threshold=0.5)']"
+        advised = ["ndcg@10", "map(threshold=0.5)"]
+        if y.min() < 0:  # these have no gain, and perhaps none is above 0.5
+            threshold = float(np.unique(y)[:2][-1])
+            advised = ["pairwise_accuracy", metric_with("map", {"threshold": threshold}).name]
         raise ValueError(
             f"metrics must have a value for some query; {quote(unmeasured)} have none, since no "
-            f"document is relevant to them. Name others, {advice}."
+            f"document is relevant to them. Name others, such as metrics={advised}."
         )
     return measured, unmeasured
 
