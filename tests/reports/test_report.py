@@ -380,6 +380,17 @@ def test_one_of_a_thing_is_said_so():
     assert "1 query has no relevant document and is left out of the means." in text
 
 
+def test_a_query_without_a_value_of_a_function_is_said_to_have_none():
+    def first_label(y, scores, qid=None):
+        return np.nan if y.max() == 0 else y[np.argmax(scores)]
+
+    X, y, qid = documents(12)
+    y = np.where(qid == "query 5", 0, y)
+    text = Tags(report(ranker(), X, y, qid, metrics=first_label, n_examples=1).html).text
+    assert "1 query has no value of first_label and is left out of the means." in text
+    assert "no relevant document" not in text
+
+
 def test_importances_of_a_single_query_have_no_interval_and_are_not_folded():
     X, y, qid = documents(12)
     y = np.where(qid == "query 5", y, 0)

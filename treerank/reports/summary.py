@@ -7,6 +7,7 @@ import numpy as np
 
 from treerank.display.charts import Curve, Curves
 from treerank.metrics.base import Metric
+from treerank.metrics.registry import FunctionMetric
 from treerank.reports.charts import histogram, line_chart, sorted_differences
 from treerank.reports.dots import Dot, dot_table, interval_text
 from treerank.reports.page import Markup, Section, element, joined
@@ -130,7 +131,9 @@ def _verdict(subject: Subject) -> tuple[Markup, Markup]:
         notes.append(f"It is worst on {where}: their mean {subject.main} is {worst.mean:.3f}.")
     if n_left_out:
         left_out = counted(n_left_out, "query has", "queries have")
-        left_out += f" no relevant document and {_is(n_left_out)} left out of the means."
+        is_function = isinstance(subject.metrics[0], FunctionMetric)
+        lacking = f"value of {subject.main}" if is_function else "relevant document"
+        left_out += f" no {lacking} and {_is(n_left_out)} left out of the means."
         notes.append(left_out)
     if subject.ndcg is None:
         notes.append(_NO_GAIN)
