@@ -267,7 +267,8 @@ class Ranker(Scored):
             data, self.propensities_ = relevance_of_clicks(data, self.clicks, seed)
         with listening(listener):
             self._fit_training_set(data, eval_set=eval_set, eval_metric=eval_metric, seed=seed)
-        if callbacks and not iterations and not self._continues():  # which may have warned already
+        adds_to_a_fit = getattr(self, "warm_start", False)  # and warns itself if it adds nothing
+        if callbacks and not iterations and not adds_to_a_fit:
             warn_user(
                 f"callbacks are not used: {quote(self)} was fitted without iterations after which "
                 "they could be called. Leave them out."
