@@ -12,9 +12,7 @@ from scipy import stats
 from treerank.numerics.random_keys import (
     _FEW,
     _stream_output,
-    gumbel,
     log_of,
-    stream,
     uniform,
     uniforms,
 )
@@ -61,14 +59,11 @@ def test_streams_are_those_of_splitmix64():
 )
 def test_known_keys_keep_their_numbers(key, expected):  # also without a compiler, as CI runs it
     assert uniform(*key) == expected
-    found = gumbel(stream(*key[:2]), key[2])
-    np.testing.assert_allclose(found, -np.log(-np.log(expected)), rtol=1e-14)
 
 
 @given(seed=words, iteration=words, document=words)
 def test_numbers_lie_strictly_between_zero_and_one(seed, iteration, document):
     assert 0 < uniform(seed, iteration, document) < 1
-    assert np.isfinite(gumbel(stream(seed, iteration), document))
 
 
 @njit
@@ -86,7 +81,8 @@ def test_logarithms_are_those_of_the_c_library():
     numbers = np.concatenate([*numbers, [1.0, np.finfo(float).tiny, np.finfo(float).max]])
     expected = np.array([math.log(number) for number in numbers])
     np.testing.assert_allclose(logs(numbers), expected, rtol=2.1 * 2.0**-52, atol=0)
-    assert [log_of(number) for number in numbers] == logs(numbers).tolist()  # without a compiler
+    without_a_compiler = getattr(log_of, "py_func", log_of)
+    assert [without_a_compiler(number) for number in numbers] == logs(numbers).tolist()
 
 
 def test_seeds_are_uniform_too():

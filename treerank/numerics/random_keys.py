@@ -39,7 +39,7 @@ def uniform(seed: int, iteration: int, document: int) -> float:
     >>> uniform(0, 0, 1) == uniform(0, 0, 1), uniform(0, 0, 1) == uniform(0, 1, 1)
     (True, False)
     """
-    return uniform_of(stream(seed, iteration), document)
+    return uniform_of(np.uint64(stream(seed, iteration)), document)
 
 
 @register_jitable
@@ -48,14 +48,14 @@ def stream(seed: int, iteration: int) -> int:
 
     Examples
     --------
-    >>> uniform_of(stream(0, 1), 2) == uniform(0, 1, 2)
+    >>> uniform_of(np.uint64(stream(0, 1)), 2) == uniform(0, 1, 2)
     True
     """
     # All of one type, so that numba compiles one function.
     return _stream_output(_stream_output(np.uint64(0), np.uint64(seed)), np.uint64(iteration))
 
 
-@register_jitable
+@register_jitable(inline="always")
 def uniform_of(state: int, document: int) -> float:
     """Return the uniform number of a document, given the iteration's state of :func:`stream`."""
     bits = _stream_output(np.uint64(state), np.uint64(document))
@@ -91,22 +91,7 @@ def uniforms_of_many(seed: int, iteration: int, documents: np.ndarray) -> np.nda
     return numbers
 
 
-@register_jitable(error_model="numpy", forceinline=True)
-def gumbel(state: int, document: int) -> float:
-    """Return a document's standard Gumbel number, given the iteration's state of :func:`stream`.
-
-    Sorting scores with independent Gumbel noise draws an order from the Plackett-Luce model. The
-    number, ``-log(-log(uniform_of(...)))``, is between about -3.6 and 36.8.
-
-    Examples
-    --------
-    >>> bool(-3.7 < gumbel(stream(0, 0), 1) < 36.8)
-    True
-    """
-    return -log_of(-log_of(uniform_of(state, document)))
-
-
-@register_jitable(error_model="numpy", forceinline=True)
+@register_jitable(inline="always")
 def log_of(x: float) -> float:
     r"""Return the logarithm of a positive, normal number, to a few units in the last place.
 
