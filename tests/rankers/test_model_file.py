@@ -184,6 +184,8 @@ def test_a_parameter_that_no_file_holds_comes_with_the_class(tmp_path):
     loaded = round_trip(ranker, tmp_path / "model", parts={"Mapped": partial(Mapped, fn=np.tanh)})
     np.testing.assert_array_equal(loaded.predict(X), ranker.predict(X))
     assert loaded.feature_part.fn is np.tanh
+    anew = load(tmp_path / "model", parts={"Mapped": partial(Mapped, (0, 2), np.sinh)})
+    assert anew.feature_part.fn is np.sinh
 
 
 NO_CLASSES = {

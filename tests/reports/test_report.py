@@ -661,9 +661,16 @@ def test_metrics_without_a_value_are_left_out_and_named():
     text = Tags(report(fitted, X, y, qid, metrics=given, n_examples=1).html).text
     assert "map(threshold=9): no query has a document that is relevant to them." in text
     assert "nan" not in text.partition('"use strict"')[0]
-    message = r"metrics must have a value for some query; \['map\(threshold=9\)'\] have none"
+    message = r"metrics must have a value for some query; got \['map\(threshold=9\)'\]: no query"
     with pytest.raises(ValueError, match=message):
         report(fitted, X, y, qid, metrics="map(threshold=9)")
+    with pytest.raises(ValueError, match=r"\['without_value'\]: they are NaN for each query"):
+        report(fitted, X, y, qid, metrics=without_value)
+
+
+def without_value(y, scores, qid=None):
+    """A function that has a value for no query."""
+    return np.nan
 
 
 def test_metrics_that_are_advised_for_negative_labels_have_values():
@@ -671,7 +678,9 @@ def test_metrics_that_are_advised_for_negative_labels_have_values():
     fitted = treerank.TreeDirectRanker("linear", metric="map", weight="uniform")
     fitted.fit(X[144:].fillna(0), y[144:], qid[144:])
     X, y, qid = X[:144].fillna(0), y[:144] - 5, qid[:144]
-    with pytest.raises(ValueError, match="no document is relevant to them") as refused:
+    with pytest.raises(
+        ValueError, match="no query has a document that is relevant to them"
+    ) as refused:
         report(fitted, X, y, qid)
     advised = ast.literal_eval(re.search(r"such as metrics=(.*)\.$", str(refused.value))[1])
     assert advised == ["pairwise_accuracy", "map(threshold=-4.0)"]

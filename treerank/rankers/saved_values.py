@@ -9,6 +9,7 @@ A file may be forged. Classes are looked up in registries, and every value is ch
 had passed it.
 """
 
+import inspect
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import fields
 from functools import partial
@@ -190,9 +191,11 @@ def _read_estimator(content: dict[str, Any], classes: Classes) -> Any:
     path_or_class = classes[name]
     is_path = isinstance(path_or_class, str)
     estimator_class: Any = load_object(path_or_class) if is_path else path_or_class
-    fixed_params = {}
+    fixed_params: dict[str, Any] = {}
     if isinstance(estimator_class, partial):
-        estimator_class, fixed_params = estimator_class.func, estimator_class.keywords
+        arguments = inspect.signature(estimator_class.func).bind_partial(*estimator_class.args)
+        fixed_params = arguments.arguments | estimator_class.keywords
+        estimator_class = estimator_class.func
     params = restored(content["params"], classes)
     for param, value in fixed_params.items():  # several are found by the names in the file
         is_one = not isinstance(value, Mapping)

@@ -272,11 +272,9 @@ def measured(
 
 
 def _weight_of_queries(weight: Any, judged: np.ndarray, groups: QueryGroups) -> np.ndarray:
-    """Return the mean weight of the judged documents of each query; of all where none is judged."""
+    """Return the mean weight of the judged documents of each query; 0 where none is judged."""
     n_judged = np.bincount(groups.codes, judged)
-    n = np.where(n_judged > 0, n_judged, groups.sizes)
-    counts = judged | (n_judged == 0)[groups.codes]
-    return np.bincount(groups.codes, weight * counts) / n
+    return np.bincount(groups.codes, weight * judged) / np.maximum(n_judged, 1)
 
 
 def warn_of_one_query(

@@ -32,7 +32,7 @@ from treerank.documents.reading import take_columns
 from treerank.documents.training_queries import warn_of_seen_queries
 from treerank.files.replaced import replaced_file
 from treerank.metrics.judged import depth_of, judged_share, refuse_judged, warn_of_unjudged
-from treerank.metrics.registry import Metrics, as_metrics, metric_with
+from treerank.metrics.registry import FunctionMetric, Metrics, as_metrics, metric_with
 from treerank.parameters import Count, Whole, check_arguments
 from treerank.rankers.column_ranker import ColumnRanker, score_below
 from treerank.rankers.ranker import Ranker
@@ -188,9 +188,8 @@ def report(
         raise ValueError("y must have two different labels in some query of qid; got none.")
     measured, unmeasured = _measured(chosen or _default_metrics(ranker, y), y, scores, groups)
     if unmeasured:
-        about["Metrics without a value"] = (
-            f"{', '.join(unmeasured)}: no query has a document that is relevant to them."
-        )
+        without_value = ", ".join(metric.name for metric in unmeasured)
+        about["Metrics without a value"] = f"{without_value}: {_why_without_value(unmeasured)}."
     query_ids = _query_names(qid, groups)
     subject = Subject(
         ranker=ranker,
@@ -231,23 +230,31 @@ def _default_metrics(ranker, y):
 
 
 def _measured(metrics, y, scores, groups):
-    """Return ``(measured, unmeasured)``: the metrics that some query has a value of, other names.
+    """Return ``(measured, unmeasured)``: the metrics that some query has a value of, and others.
 
     Refuses metrics none of which has a value.
     """
     has_value = [not np.isnan(m.per_query(y, scores, groups)).all() for m in metrics]
     measured = [metric for metric, has in zip(metrics, has_value, strict=True) if has]
-    unmeasured = [metric.name for metric, has in zip(metrics, has_value, strict=True) if not has]
+    unmeasured = [metric for metric, has in zip(metrics, has_value, strict=True) if not has]
     if not measured:
         advised = ["ndcg@10", "map(threshold=0.5)"]
         if y.min() < 0:  # these have no gain, and perhaps none is above 0.5
             threshold = float(np.unique(y)[:2][-1])
             advised = ["pairwise_accuracy", metric_with("map", {"threshold": threshold}).name]
+        names = [metric.name for metric in unmeasured]
         raise ValueError(
-            f"metrics must have a value for some query; {quote(unmeasured)} have none, since no "
-            f"document is relevant to them. Name others, such as metrics={advised}."
+            f"metrics must have a value for some query; got {quote(names)}: "
+            f"{_why_without_value(unmeasured)}. Name others, such as metrics={advised}."
         )
     return measured, unmeasured
+
+
+def _why_without_value(metrics):
+    """Return why no query has a value of metrics."""
+    if any(isinstance(metric, FunctionMetric) for metric in metrics):
+        return "they are NaN for each query"
+    return "no query has a document that is relevant to them"
 
 
 def _taken(values, rows):
