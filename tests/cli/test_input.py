@@ -63,6 +63,13 @@ def test_what_is_not_there_or_does_not_fit_is_bad_input(files, tmp_path):
         ("evaluate", table, files.model): "data.csv: is data; write the model first, then",
         ("export", files.model, table, "--format", "c"): "data.csv: has a name of data; write",
         ("report", files.model, files.test, "-o", "r.pdf"): "the page is HTML; write a name that",
+        (
+            "report",
+            files.model,
+            files.test,
+            "--metric",
+            "map(threshold=9)",
+        ): "treerank: --metric mu",
         (*compare, "--output", "table.doc"): "path must end in one of",
         (*compare, "--store", files.test): "store must be a folder; got the file",
         ("compare", files.test, files.model): "Write the model first, then the data",

@@ -203,6 +203,8 @@ class Commands(TyperGroup):
             options["eval_set"] = options["valid"]
         if "folds" in options:
             options["cv"] = options["folds"]
+        if "metric" in options:  # one or several
+            options["metrics"] = options["metric"]
         self.options.update(options)
         return name, command, command_args
 

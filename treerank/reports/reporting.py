@@ -40,6 +40,7 @@ from treerank.rankers.scoring import metric_of, scores_of, warn_of_one_query
 from treerank.reports.page import element, page
 from treerank.reports.sections import SECTIONS
 from treerank.reports.subject import Subject
+from treerank.spelling import spelled
 from treerank.statistics.clusters import ClustersOfRows, clusters_by_query
 
 
@@ -238,14 +239,11 @@ def _measured(metrics, y, scores, groups):
     measured = [metric for metric, has in zip(metrics, has_value, strict=True) if has]
     unmeasured = [metric for metric, has in zip(metrics, has_value, strict=True) if not has]
     if not measured:
-        advised = ["ndcg@10", "map(threshold=0.5)"]
-        if y.min() < 0:  # these have no gain, and perhaps none is above 0.5
-            threshold = float(np.unique(y)[:2][-1])
-            advised = ["pairwise_accuracy", metric_with("map", {"threshold": threshold}).name]
+        advised = "ndcg@10" if y.min() >= 0 else "pairwise_accuracy"  # negative labels have no gain
         names = [metric.name for metric in unmeasured]
         raise ValueError(
-            f"metrics must have a value for some query; got {quote(names)}: "
-            f"{_why_without_value(unmeasured)}. Name others, such as metrics={advised}."
+            f"{spelled('metrics')} must have a value for some query; got {quote(names)}: "
+            f"{_why_without_value(unmeasured)}. Name others, such as {spelled('metrics', advised)}."
         )
     return measured, unmeasured
 
