@@ -21,6 +21,7 @@ from sklearn.tree import DecisionTreeRegressor
 
 from treerank import (
     NDCG,
+    HistogramTrees,
     LightGBMTrees,
     QueryKFold,
     QueryShuffleSplit,
@@ -30,7 +31,7 @@ from treerank import (
     get_metric,
     report,
 )
-from treerank.baselines import RankSVM
+from treerank.baselines import CoordinateAscent, RankSVM
 from treerank.datasets.folds import load_folds
 from treerank.datasets.letor import write_letor
 from treerank.documents.columns import taken_rows
@@ -204,10 +205,19 @@ def test_our_rankers_watch_the_validation_set_in_pipelines_too():
 
 
 @pytest.mark.parametrize(
-    ("part", "who"), [("linear", "none"), (["linear", "histogram"], "none"), ("histogram", "it")]
+    ("ranker", "who"),
+    [
+        (TreeDirectRanker("linear"), "none"),
+        (TreeDirectRanker(["linear", "histogram"]), "none"),
+        (TreeDirectRanker("histogram"), "it"),
+        (ColumnRanker(0), "none"),
+        (RankSVM(), "none"),
+        (CoordinateAscent(), "it"),
+        (NestedRanker(TreeDirectRanker("linear")), "none"),
+        (NestedRanker(TreeDirectRanker(HistogramTrees(min_child_samples=1))), "it"),
+    ],
 )
-def test_linear_models_and_ensembles_do_not_stop_by_the_validation_set(part, who):
-    ranker = TreeDirectRanker(part, random_state=0)
+def test_rankers_that_learn_in_one_step_do_not_stop_by_the_validation_set(ranker, who):
     summary = compare({"it": ranker}, with_validation(X, n_queries=5)).summary()
     assert f"Validation set, for early stopping: used by {who}." in summary.notes
 

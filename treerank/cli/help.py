@@ -1,7 +1,8 @@
-"""Help: options by panel, each with its text at full width below it."""
+"""Commands: help with options by panel, and options that come once."""
 
 import shutil
 import textwrap
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -20,6 +21,15 @@ _OF_ALL = ((TRACEBACK, "Show the traceback of an error."), ("-h, --help", "Show 
 
 class Command(TyperCommand):
     """A command whose help groups options under titles."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse the arguments; refuse an option that takes one value and comes twice."""
+        _, _, given = self.make_parser(ctx).parse_args(args=[*args])
+        options = [p for p in given if p.param_type_name == "option" and not _is_repeatable(p)]
+        for param, n in Counter(options).items():
+            if n > 1:
+                ctx.fail(f"{max(param.opts, key=len)} must be given once; got it {n} times.")
+        return super().parse_args(ctx, args)
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Write the help: usage, description, arguments and options by group, examples."""
@@ -64,6 +74,11 @@ def help_of_group(group: Any, ctx: Any, summaries: dict[str, str]) -> str:
         *_paragraphs(group.epilog or ""),
     ]
     return "\n".join(parts)
+
+
+def _is_repeatable(param: Any) -> bool:
+    """Tell whether an option takes several values, one each time that it comes, or none."""
+    return bool(param.multiple or param.is_flag)
 
 
 def _is_of_all(param: Any) -> bool:

@@ -45,12 +45,16 @@ def takes_eval_set(ranker: Any) -> bool:
 def stops(ranker: Any) -> bool:
     """Tell whether a fitted ranker used its validation set for early stopping.
 
-    Rankers of this package do, unless all their ``early_stopping_rounds`` are None, or their
-    feature part keeps no best iteration, as a linear model or an ensemble.
+    Rankers of this package do, unless they learn in one step, all their ``early_stopping_rounds``
+    are None, or their feature part keeps no best iteration, as a linear model or an ensemble. A
+    nested ranker does if that of some stage does.
     """
     if not isinstance(ranker, Ranker):
         return bool(ranker.stops_)
-    if getattr(ranker, "best_iteration_", 0) is None:
+    stages = getattr(ranker, "rankers_", None)
+    if stages:
+        return any(takes_eval_set(stage) and stops(stage) for stage in stages)
+    if not ranker._stops_early or getattr(ranker, "best_iteration_", 0) is None:
         return False
     patience = [
         value

@@ -99,6 +99,7 @@ class ColumnRanker(Ranker):
 
     _learned: ClassVar = {"column_index_": _check_index, "missing_score_": number()}
     _accepts = Accepts(sparse=True, several_labels=True, clicks=False, labels=False)
+    _stops_early: ClassVar = False
 
     def _read_training_set(
         self, X: Any, y: Any, qid: Any, position: Any, given_pairs: Any, weights: dict[str, Any]

@@ -68,6 +68,7 @@ class ForestRanker(Ranker):
     head_ = AntisymmetricHead(np.ones(1), "identity")
     _learned: ClassVar = {}
     _accepts = Accepts(sparse=True, clicks=False)
+    _stops_early: ClassVar = False
 
     @property
     def columns_(self) -> Columns:  # type: ignore[override]

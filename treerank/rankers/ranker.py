@@ -155,6 +155,8 @@ class Ranker(Scored):
     _given_queries: Sequence[TrainingQueries] = ()
     #: Whether a fit goes on from a checkpoint.
     _resumes: bool = False
+    #: Whether an ``eval_set`` may change what is learned, not only the calibration.
+    _stops_early: ClassVar[bool] = True
     propensities_: np.ndarray | None = None
     evals_result_: Any
 

@@ -67,6 +67,7 @@ class RankSVM(LinearRanker):
     """
 
     _learned: ClassVar = LinearRanker._learned | {"objective_": number()}
+    _stops_early: ClassVar = False
 
     C: Positive = 1.0
     _: KW_ONLY
