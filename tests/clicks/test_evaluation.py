@@ -7,6 +7,7 @@ import pytest
 from tests.corpus.make import propensities
 from treerank.clicks import ClickLog, Items, evaluate_from_log, simulate_clicks
 from treerank.clicks.off_policy import ESTIMATORS, NEED_LOGGING_POLICY, Ranking
+from treerank.clicks.propensities import estimate_propensities
 
 pytestmark = pytest.mark.slow
 
@@ -236,6 +237,19 @@ def test_bad_input_is_named(options, message):
     log = drawn(50, 0)
     with pytest.raises(ValueError, match=message):
         evaluate_from_log(log, **{"scores": np.zeros(30)} | options)
+
+
+def test_estimated_propensities_above_1_are_those_that_are_estimated():
+    log = drawn(200, 0)
+    ids = log.session, log.items.query[log.item], log.items.document[log.item]
+    position = np.array([2, 1, 3, 4])[log.position - 1]  # users look at the second one first
+    log, options = ClickLog.from_columns(*ids, position, log.clicked), {"n_resamples": 2}
+    found = estimate_propensities(log)
+    assert found[1] > 1.5
+    given = evaluate_from_log(log, Y[log.items.document], propensities=found, **options)
+    estimated = evaluate_from_log(log, Y[log.items.document], **options)
+    for name, interval in estimated.estimates.items():
+        assert given.estimates[name].estimate == interval.estimate
 
 
 def test_an_ad_that_always_stands_at_one_position_changes_no_estimate():

@@ -144,6 +144,16 @@ def test_features_predict_from_propensities_to_the_power_of_the_correction(corre
     assert found.exposure_ == pytest.approx(exposure)
 
 
+def test_estimated_propensities_above_1_may_be_given():
+    position = np.r_[2, 1, 3:11][LOG.position - 1]  # users look at the second one first
+    ids = LOG.session, LOG.items.query[LOG.item], LOG.items.document[LOG.item]
+    log = ClickLog.from_columns(*ids, position, LOG.clicked)
+    estimated = relevance_of(log)
+    assert estimated.propensities_[1] > 1.5
+    given = relevance_of(log, propensities=estimated.propensities_)
+    assert (given.relevance_ == estimated.relevance_).all()
+
+
 def test_many_clicks_are_corrected_in_full_whatever_features_predict():
     log = simulate_clicks(y, qid, X[:, 1], severity=1.5, n_sessions=500, random_state=0)
     found = relevance_of(log, X[:, 1:2], correction=0.0)

@@ -198,8 +198,8 @@ def evaluate_from_log(
         position from the first one. Other positions have no reward. A position at which the log
         never shows a document, such as an ad slot, is skipped in the new ranking, too.
     propensities : array-like of shape (n_positions,), default=None
-        Probability that users examine each position; ``None`` estimates them from the sessions of
-        queries with candidates.
+        Probability that users examine each position, or its ratio to that of the first one, which
+        may be above 1; ``None`` estimates the ratios from the sessions of queries with candidates.
     relevance : array-like of shape (n_candidates,), default=None
         Probability of a click on each examined document, predicted by a model, such as
         ``relevance_`` of :class:`~treerank.clicks.relevance.ClickRelevance`. Adds "doubly_robust".

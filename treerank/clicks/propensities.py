@@ -94,8 +94,8 @@ def estimate_propensities(log: ClickLog | ClickCounts) -> Propensities:
     Returns
     -------
     Propensities of shape (n_positions,)
-        An array with ``plot()``. The propensity of the first position that shows documents is 1.
-        Positions that never show one, such as ad slots, have NaN.
+        An array with ``plot()``. The propensity of the first position that shows documents is 1,
+        and others may be above it. Positions that never show one, such as ad slots, have NaN.
 
     Examples
     --------
@@ -171,12 +171,11 @@ class SessionPropensities:
 def check_propensities(propensities: Any, is_shown: np.ndarray) -> np.ndarray:
     """Return given propensities, one for each entry of ``is_shown``; further ones are left out.
 
-    Refuses values that are not above 0 and at most 1. NaN (unknown) is allowed for positions that
-    show no documents (``is_shown`` is false).
+    Refuses values that are not above 0. Those relative to the first position may be above 1. NaN
+    (unknown) is allowed for positions that show no documents (``is_shown`` is false).
     """
     values, n = check_values("propensities", propensities), len(is_shown)
-    wrong = (values <= 0) | (values > 1)
-    refuse_where(wrong, values, "propensities must be above 0 and at most 1 at each position")
+    refuse_where(values <= 0, values, "propensities must be above 0 at each position")
     if len(values) < n:
         raise ValueError(
             f"propensities must have an entry for each of {n} positions; got {len(values)}."

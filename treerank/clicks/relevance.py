@@ -106,8 +106,9 @@ class ClickRelevance(BaseEstimator):
     n_bags : int, default=5
         Number of folds of the cross-fitting.
     propensities : array-like of shape (n_positions,), default=None
-        Examination propensity of each position; ``None`` estimates them. An array of ones ignores
-        position bias. The propensity of a position that shows no document may be NaN.
+        Examination propensity of each position, which may be relative to the first one; ``None``
+        estimates them. An array of ones ignores position bias. The propensity of a position that
+        shows no document may be NaN.
     correction : float, default=0.5
         Exponent of the propensities to which the model is fitted: 1 corrects position bias fully, 0
         not at all. The update by clicks afterwards uses the propensities themselves.
