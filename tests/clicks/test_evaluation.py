@@ -6,7 +6,7 @@ import pytest
 
 from tests.corpus.make import propensities
 from treerank.clicks import ClickLog, Items, evaluate_from_log, simulate_clicks
-from treerank.clicks.off_policy import ESTIMATORS, NEED_LOGGING_POLICY, Ranking
+from treerank.clicks.off_policy import ESTIMATORS, NEED_LOGGING_POLICY, REWARDS, Ranking
 from treerank.clicks.propensities import estimate_propensities
 
 pytestmark = pytest.mark.slow
@@ -250,6 +250,20 @@ def test_estimated_propensities_above_1_are_those_that_are_estimated():
     estimated = evaluate_from_log(log, Y[log.items.document], **options)
     for name, interval in estimated.estimates.items():
         assert given.estimates[name].estimate == interval.estimate
+
+
+@pytest.mark.parametrize("name", ["dcg", "reciprocal_rank"])
+def test_rewards_in_an_array_are_those_of_the_positions_of_the_log(name):
+    log = drawn(50, 0)
+    rewards = REWARDS[name](np.arange(1.0, 11.0), None)
+    given, named = (everything(log, SCORES, **QUICK, reward=reward) for reward in (rewards, name))
+    assert given == named
+
+
+def test_rewards_at_positions_that_show_no_document_alone_are_0():
+    ids = ["a", "b"], ["q", "q"], ["x", "y"], [2, 2], [1, 1]
+    found = evaluate_from_log(ClickLog.from_columns(*ids), [2, 1], reward=[1], propensities=[1, 1])
+    assert found.estimates["ips"].ends == (0, 0, 0)
 
 
 def test_an_ad_that_always_stands_at_one_position_changes_no_estimate():

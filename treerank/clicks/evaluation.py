@@ -195,8 +195,9 @@ def evaluate_from_log(
     reward : {"clicks", "dcg", "reciprocal_rank"} or array-like, default="clicks"
         Reward of a relevant document by position: the propensity of the position, so that the sum
         is the number of clicks; its DCG discount; 1 / position; or an array with the reward of each
-        position from the first one. Other positions have no reward. A position at which the log
-        never shows a document, such as an ad slot, is skipped in the new ranking, too.
+        position from the first one. Positions beyond the array, or beyond the log's lists, have no
+        reward. A position at which the log never shows a document, such as an ad slot, is skipped
+        in the new ranking, too.
     propensities : array-like of shape (n_positions,), default=None
         Probability that users examine each position, or its ratio to that of the first one, which
         may be above 1; ``None`` estimates the ratios from the sessions of queries with candidates.
@@ -270,7 +271,7 @@ def evaluate_from_log(
     estimates = rewards(all_sessions)
     errors = jackknife_errors(rewards, len(log), n_groups, check_random_state(random_state))
     errors = np.hypot(errors, rewards(all_sessions, np.inf) - estimates)  # the bias of clipping
-    is_amount = baseline is None and position_rewards.min() >= 0
+    is_amount = baseline is None and bool((position_rewards >= 0).all())
     intervals = {
         name: confidence_interval(value, error, n_groups, level, is_amount=is_amount)
         for name, value, error in zip(names, estimates.tolist(), errors.tolist(), strict=True)

@@ -142,9 +142,12 @@ REWARDS: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
 
 
 def rewards_of_positions(reward: Any, propensities: np.ndarray) -> np.ndarray:
-    """Return the reward of each position, of a name of ``REWARDS`` or an array of rewards."""
+    """Return the reward of each position, of a name of ``REWARDS`` or an array of rewards.
+
+    The log shows nothing beyond the ``propensities``, so an array is cut to their length.
+    """
     if not isinstance(reward, str):
-        return check_column("reward", reward)
+        return check_column("reward", reward)[: len(propensities)]
     check_choice("reward", reward, REWARDS)
     return REWARDS[reward](np.arange(1.0, len(propensities) + 1), propensities)
 
