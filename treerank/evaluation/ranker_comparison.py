@@ -307,7 +307,9 @@ class Comparison(RenamedMembers, Shown):
         """Return values by query, of shape (n_queries, n_rankers); NaN if a ranker failed.
 
         Queries are in ascending order of ids. Values of a query that several splits test are
-        averaged. With labels by people, they are by the LLM's labels.
+        averaged. With labels by people, they are by the LLM's labels. With several labels, they are
+        scaled so that their mean is the weighted mean over the labels, as in ``ranker.score``, and
+        may exceed 1; values by one label, such as of "ndcg@10 of margin", are not scaled.
         """
         name = self._name_of(metric)
         return self._by_query(lambda outcome: outcome.values[name])

@@ -43,7 +43,7 @@ def alpha_ndcg(
         1 where a document is relevant for an aspect, else 0. Columns may stand for different
         aspects in each query.
     scores : array-like of shape (n_documents,)
-        Scores; higher is better.
+        Scores; higher is better. Ties are broken by row: the first row is ranked first.
     qid : array-like of shape (n_documents,), default=None
         Query of each document; ``None`` is a single query.
     k : int, default=None
@@ -94,7 +94,8 @@ def err_ia(
     Parameters
     ----------
     aspects, scores, qid, k, alpha
-        As in :func:`alpha_ndcg`; ``k`` is at most 1,000,000.
+        As in :func:`alpha_ndcg`, so that ties of ``scores`` are broken by row; ``k`` is at most
+        1,000,000.
 
     Returns
     -------
