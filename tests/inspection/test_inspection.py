@@ -281,6 +281,7 @@ def test_importances_are_the_mean_drops_of_shuffled_columns(product, shuffle):
     np.testing.assert_allclose(found.drops[0], whole - np.mean(values, axis=0), atol=0.05)
     assert found.drops[3, :2].tolist() == [0, 0]  # nobody reads the fourth feature
     assert np.isnan(found.drops[:, 2]).all()  # nothing to find
+    assert str(found).startswith("Permutation importance of 4 features: drop of map over 2 queries")
     assert (np.diff(found.means[found.order]) <= 0).all()
     interval = found.interval(0)
     assert interval.low <= interval.estimate <= interval.high

@@ -116,7 +116,8 @@ class Importances(Shown):
         return self.chart(most=most).plot(ax)
 
     def _shown(self) -> Table:
-        chart, n_queries = self.chart(most=TABLE_ROWS), self.drops.shape[1]
+        chart = self.chart(most=TABLE_ROWS)
+        n_queries = int(np.count_nonzero(~np.isnan(self.drops).all(axis=0)))
         features = counted(len(self.names), "feature")
         title = f"Permutation importance of {features}: drop of {self.metric} over "
         rows = list(zip(chart.names, chart.estimates, chart.low, chart.high, strict=True))
