@@ -79,6 +79,18 @@ def test_differences_have_the_interval_of_the_test_and_the_queries_that_would_sh
         assert str(comparison.difference("map", other, reference)) in notes
 
 
+def test_a_difference_that_is_the_same_in_all_splits_has_neither_a_test_nor_bounds():
+    values = {"a": [0.901, 1.801, 7.301], "b": [0.9, 1.8, 7.3]}  # they differ by rounding, too
+    outcomes = [
+        Outcome(name, f"{k}", np.array([k]), {"map": np.array([each])}, 0.5, {}, (0.0, 0.0, 0.0))
+        for name, column in values.items()
+        for k, each in enumerate(column)
+    ]
+    comparison = comparison_of_outcomes(outcomes)
+    assert "Not tested by map: b and a cannot be compared" in str(comparison.summary())
+    assert str(comparison.difference("map", "a", "b")) == "a - b by map: 0.0010 over 3 queries."
+
+
 @pytest.mark.parametrize("n_queries", [7, 12, 40])
 def test_an_interval_leaves_out_0_only_beside_a_p_value_that_rejects(n_queries):
     kinds = set()

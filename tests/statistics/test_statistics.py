@@ -132,6 +132,15 @@ def test_a_constant_difference_over_splits_has_no_t():
         run("corrected_t", [0.901, 1.801, 7.301], [0.9, 1.8, 7.3])
 
 
+def test_a_constant_difference_over_splits_has_no_bounds():
+    for values in ([0.1] * 3, [0.1, 0.1, np.nextafter(0.1, 1)]):
+        interval = corrected_interval(values, test_to_train=0.25)
+        assert interval.estimate == pytest.approx(0.1)
+        assert np.isnan([interval.low, interval.high]).all()
+        assert str(interval) == "0.1000"
+    assert corrected_interval([0.0] * 3, test_to_train=0.25).ends == (0, 0, 0)
+
+
 @every_test
 def test_equal_rankers_do_not_differ(name):
     values = drawn()[0]

@@ -33,7 +33,7 @@ from treerank.renamed import RenamedMembers
 from treerank.statistics.double_sampling import PredictionPowered, prediction_powered
 from treerank.statistics.paired import PairedResult, paired_differences
 from treerank.statistics.randomization import randomization_interval, randomization_test
-from treerank.statistics.resampled import corrected_interval, corrected_resampled_t_test
+from treerank.statistics.resampled import corrected_resampled_t_test, interval_over_splits
 
 #: Tests by name: of splits, and of queries.
 TestName = Literal["corrected_t", "randomization"]
@@ -416,7 +416,8 @@ class Comparison(RenamedMembers, Shown):
         """Return the difference of two rankers with its confidence interval and statistical power.
 
         The interval matches the test: it excludes 0 exactly if the p-value of :meth:`test` is
-        below ``1 - level``.
+        below ``1 - level``. A difference that is the same in all splits, but not 0, has no test and
+        no bounds.
 
         Parameters
         ----------
@@ -438,9 +439,9 @@ class Comparison(RenamedMembers, Shown):
         over_splits = self._is_over_splits(test, first, second)
         by_query = self._paired(metric, pair, over_splits=False)
         if over_splits:
-            by_split = paired_differences(*self._paired(metric, pair, over_splits=True))
-            ratio = self.test_to_train
-            interval = corrected_interval(by_split, test_to_train=ratio, level=level)
+            a, b = self._paired(metric, pair, over_splits=True)
+            differences, size = paired_differences(a, b), np.nanmax(np.abs(a))
+            interval = interval_over_splits(differences, self.test_to_train, level, size=size)
         else:
             interval = randomization_interval(*by_query, clusters=self.clusters, level=level)
         n_queries, clusters = len(paired_differences(*by_query)), None

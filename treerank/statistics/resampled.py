@@ -30,7 +30,7 @@ class Interval(Shown):
     Parameters
     ----------
     estimate, low, high : float
-        The mean and its bounds, which are NaN if a single value does not tell them.
+        The mean and its bounds, which are NaN if the values do not tell them, such as a single one.
     level : float
         Share of such intervals that hold the true mean.
 
@@ -163,7 +163,8 @@ def corrected_interval(
 ) -> Interval:
     """Return an interval for the mean of values, or of differences, over splits.
 
-    It excludes 0 exactly where :func:`corrected_resampled_t_test` finds a difference.
+    It excludes 0 exactly where :func:`corrected_resampled_t_test` finds a difference. Values that
+    are equal but not 0, which the test refuses, have no bounds: these are NaN.
 
     Parameters
     ----------
@@ -182,9 +183,26 @@ def corrected_interval(
     values = measured("values", values)
     if len(values) < 2:
         raise ValueError(f"values must be at least two that are not NaN; got {len(values)}.")
+    return interval_over_splits(values, test_to_train, level)
+
+
+def interval_over_splits(
+    values: np.ndarray, test_to_train: float, level: float, *, size: float = 0.0
+) -> Interval:
+    """Return :func:`corrected_interval` of at least two values without NaN.
+
+    ``size`` is that of the largest number of which they are differences, as in :func:`are_equal`.
+
+    Examples
+    --------
+    >>> print(interval_over_splits(np.array([0.02, 0.02, 0.02]), 1 / 4, 0.95))
+    0.0200
+    """
+    mean = float(values.mean())
+    if values.any() and are_equal(values, size=size):
+        return Interval(mean, math.nan, math.nan, float(level))
     quantile = stats.t.ppf((1 + level) / 2, len(values) - 1)
     reach = float(quantile * corrected_standard_error(values, test_to_train))
-    mean = float(values.mean())
     return Interval(mean, mean - reach, mean + reach, float(level))
 
 
