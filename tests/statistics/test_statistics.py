@@ -45,6 +45,18 @@ def test_corrected_t_test_worked_by_hand():
     assert result.p_value == pytest.approx(2 * stats.t.sf(result.statistic, 2))
 
 
+def test_tiny_differences_have_the_same_t_and_a_tiny_interval():
+    a, b = drawn(n=8, shift=0.5)
+    tiny = np.ldexp(a, -700), np.ldexp(b, -700)
+    expected = corrected_resampled_t_test(a, b, test_to_train=0.25)
+    found = corrected_resampled_t_test(*tiny, test_to_train=0.25)
+    assert (found.statistic, found.p_value) == (expected.statistic, expected.p_value)
+    ends = corrected_interval(a - b, test_to_train=0.25).ends
+    assert corrected_interval(tiny[0] - tiny[1], test_to_train=0.25).ends == pytest.approx(
+        np.ldexp(ends, -700), rel=1e-15, abs=0
+    )
+
+
 @given(st.integers(0, 200), st.sampled_from([0.5, 0.9, 0.99]))
 def test_corrected_interval_leaves_out_zero_where_the_test_finds_a_difference(seed, level):
     a, b = drawn(n=8, shift=0.5, seed=seed)

@@ -29,6 +29,8 @@ def _min_max(scores: np.ndarray) -> np.ndarray:
 def _z_score(scores: np.ndarray) -> np.ndarray:
     if scores.min() == scores.max():  # whose standard deviation may be a rounding error above 0
         return np.zeros(len(scores))
+    # A power of two changes no bit; with it, no square of a tiny score is 0.
+    scores = np.ldexp(scores, -np.frexp(np.abs(scores).max())[1])
     ordered = np.sort(scores)  # so that no bit of a sum depends on the order of rows
     return (scores - ordered.mean()) / ordered.std()
 

@@ -217,4 +217,7 @@ def corrected_standard_error(values: np.ndarray, test_to_train: float) -> float:
     >>> corrected_standard_error(np.array([1.0, 2.0, 3.0, 4.0]), 0.25).round(4)
     np.float64(0.9129)
     """
-    return np.sqrt(np.var(values, ddof=1) * (1 / len(values) + test_to_train))
+    # A power of two changes no bit; with it, no square of a tiny value is 0.
+    exponent = np.frexp(np.abs(values).max())[1]
+    variance = np.var(np.ldexp(values, -exponent), ddof=1)
+    return np.ldexp(np.sqrt(variance * (1 / len(values) + test_to_train)), exponent)
