@@ -279,12 +279,14 @@ def check_column(
     n_documents: int | None = None,
     *,
     some_unjudged: bool = False,
+    all_unjudged: bool = False,
     advice: str = "",
 ) -> np.ndarray:
     """Return a column of ``n_documents`` finite numbers as float64; refuse any other.
 
-    ``n_documents=None`` allows any number but 0. With ``some_unjudged``, entries may be NaN. The
-    error of an entry that is not finite ends in ``advice``.
+    ``n_documents=None`` allows any number but 0. With ``some_unjudged``, entries may be NaN,
+    and with ``all_unjudged``, too, all of them may be. The error of an entry that is not finite
+    ends in ``advice``.
 
     Examples
     --------
@@ -307,7 +309,7 @@ def check_column(
         is_finite = np.isfinite(column.sum()) or np.isfinite(column).all()
     if not is_finite:
         unjudged = np.isnan(column)
-        if some_unjudged and unjudged.all():
+        if some_unjudged and unjudged.all() and not all_unjudged:
             raise ValueError(
                 f"{name} must hold a label in some row; got NaN, no judgment, in all {len(column)}."
             )

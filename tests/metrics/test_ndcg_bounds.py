@@ -10,9 +10,7 @@ from hypothesis import strategies as st
 from treerank.metrics import NDCG, ndcg_bounds
 
 LABEL = st.one_of(st.none(), st.integers(0, 2))
-DOCUMENTS = st.lists(st.tuples(LABEL, st.integers(0, 3)), min_size=1, max_size=6).filter(
-    lambda documents: any(label is not None for label, _ in documents)
-)
+DOCUMENTS = st.lists(st.tuples(LABEL, st.integers(0, 3)), min_size=1, max_size=6)
 
 
 def values_of_all_labels(y, scores, k, gain, highest):
@@ -37,6 +35,13 @@ def test_bounds_are_the_least_and_largest_of_all_labelings(k, gain, documents, m
     lower, upper = ndcg_bounds(y, scores, k=k, gain=gain, highest=highest)
     expected = (min(values), max(values)) if values else (np.nan, np.nan)
     np.testing.assert_allclose([lower[0], upper[0]], expected, rtol=1e-12, atol=1e-15)
+
+
+def test_a_list_without_labels_is_bounded_by_a_given_highest_label_alone():
+    lower, upper = ndcg_bounds([np.nan, np.nan], [1.0, 0.0], highest=3)
+    assert (lower, upper) == (pytest.approx(1 / np.log2(3)), 1)
+    with pytest.raises(ValueError, match="y must hold a label in some row; got NaN"):
+        ndcg_bounds([np.nan, np.nan], [1.0, 0.0])
 
 
 def test_queries_are_bounded_alone_and_judged_ones_have_their_ndcg():

@@ -176,7 +176,7 @@ def ndcg_bounds(
     k, gain
         As in :class:`~treerank.metrics.graded_metrics.NDCG`.
     highest : float, default=None
-        Highest possible label; ``None`` is the highest in ``y``.
+        Highest possible label; ``None`` is the highest in ``y``, which must then have a label.
 
     Returns
     -------
@@ -196,7 +196,7 @@ def ndcg_bounds(
     >>> lower.round(3), upper.round(3)
     (array([0.631]), array([1.]))
     """
-    labels = check_column("y", y, some_unjudged=True)
+    labels = check_column("y", y, some_unjudged=True, all_unjudged=highest is not None)
     scores = check_column("scores", scores, len(labels))
     judged = labels[~np.isnan(labels)]
     top = max(judged, default=0.0) if highest is None else highest
