@@ -29,6 +29,10 @@ from treerank.renamed import RenamedMembers
 
 #: Settings that a name shows in another way than in brackets.
 _UNNAMED = frozenset({"k", "n_relevant"})
+#: Advice where labels for many calls must not be NaN, since scores come without them.
+JUDGED_ALONE = (
+    " Leave documents out that nobody has judged, here and in the scores: y[~np.isnan(y)]."
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -188,7 +192,8 @@ class Metric(RenamedMembers, ABC):
         """Return a :class:`PreparedMetric`, which maps scores to the metric, for many calls.
 
         Labels are checked and sorted by query once. If no query has a relevant document, that is an
-        error: early stopping could not use it.
+        error: early stopping could not use it. Labels must be finite: leave unjudged documents
+        (NaN) out of all columns.
         """
         prepared = self._prepare(y, qid)
         if not prepared.ideal.any():
@@ -213,7 +218,7 @@ class Metric(RenamedMembers, ABC):
         return PreparedMetric(self, groups, gains, ideal)
 
     def _prepare(self, y: ArrayLike, qid: Queries) -> "PreparedMetric":
-        labels = check_column("y", y)
+        labels = check_column("y", y, advice=JUDGED_ALONE)
         groups = QueryGroups.from_qid(qid, len(labels))
         gains = groups.sorted(self.gains(labels))
         return PreparedMetric(self, groups, gains, self.ideal_of(gains, groups))

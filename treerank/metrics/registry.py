@@ -30,7 +30,7 @@ from treerank.documents.labels import refuse_several_labels
 from treerank.documents.queries import ByRow, Queries, QueryGroups
 from treerank.documents.training_queries import overlap_with_training, warn_of_cut_queries
 from treerank.metrics.all_relevant import OF_ALL
-from treerank.metrics.base import Metric, refuse_estimator
+from treerank.metrics.base import JUDGED_ALONE, Metric, refuse_estimator
 from treerank.metrics.graded_metrics import NDCG, ExpectedReciprocalRank, RankBiasedPrecision
 from treerank.metrics.judged import Judged
 from treerank.metrics.pairwise_accuracy import PairwiseAccuracy
@@ -99,8 +99,11 @@ class FunctionMetric:
 
     @check_arguments
     def prepared(self, y: ArrayLike, qid: Queries = None) -> "PreparedFunction":
-        """Return a :class:`PreparedFunction`, which maps scores to the value of the function."""
-        return _prepared(self, check_column("y", y), qid)
+        """Return a :class:`PreparedFunction`, which maps scores to the value of the function.
+
+        Labels must be finite: leave unjudged documents (NaN) out of all columns.
+        """
+        return _prepared(self, check_column("y", y, advice=JUDGED_ALONE), qid)
 
 
 @dataclass(frozen=True, eq=False)
