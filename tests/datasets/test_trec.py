@@ -73,7 +73,7 @@ def test_ids_of_bytes_are_written_as_text(tmp_path, as_ids):
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("q Q0 d 1 0.5", "must have 6 fields"),
+        ("q Q0 d 1 0.5", "must have 6 fields; got 'q Q0 d 1 0.5'"),
         ("q Q0 e 1 x t", "must have a number; got 'x'"),
         ("q Q0 e 1 1_0 t", "must have a number; got '1_0'"),
         ("\xe9 Q0 e 1 1 t", r"must be text in UTF-8, .*; got b'\\xe9 Q0"),

@@ -135,6 +135,8 @@ def test_columns_over_different_queries_say_how_many_each_has():
     )
     same = str(compare_scores(scores, y, qid, metrics=["ndcg@10", "map"]))
     assert "One test set, 3 queries, of which 1 have a defined metric; ±" in same
+    one = str(compare_scores(scores, y, [0] * 6, metrics="map"))
+    assert "One test set, 1 query; ±" in one
     some = [1, 0, 0, 0, np.nan, np.nan]
     text = str(compare_scores(scores, some, qid, metrics="ndcg@10"))
     assert "3 queries, of which 2 are judged, and 1 have a defined metric; ±" in text

@@ -168,7 +168,9 @@ def test_the_interval_of_equal_rankers_is_0_to_0():
 
 def test_values_that_differ_by_rounding_alone_have_no_bootstrap_interval():
     values = np.array([0.5] * 30 + [np.nextafter(0.5, 1)])
-    with pytest.raises(ValueError, match=r"at least two that are not all equal; got 31\."):
+    with pytest.raises(
+        ValueError, match=r"at least two that are not all equal; got 31 equal values\."
+    ):
         bootstrap_interval(values)
     interval = mean_interval(values)
     assert interval.low == interval.high == pytest.approx(0.5)
@@ -243,7 +245,8 @@ def test_the_randomization_interval_comes_near_the_t_interval_for_many_queries()
     ("call", "message"),
     [
         (lambda: adjust_holm([0.5, 1.5]), r"p_values must be between 0 and 1; got 1.5 in row 1"),
-        (lambda: bootstrap_interval([1.0, 1.0]), "at least two that are not all equal; got 2"),
+        (lambda: bootstrap_interval([1.0, 1.0]), "that are not all equal; got 2 equal values"),
+        (lambda: bootstrap_interval([1.0, np.nan]), r"that are not all equal; got 1\."),
         (lambda: bootstrap_interval([1, 2], level=95), "above 0 and below 1; got 95"),
         (lambda: randomization_test([1, 2], [2, 1], n_resamples=0), "n_resamples must be a whole"),
         (lambda: corrected_interval([1, np.nan], test_to_train=1), "that are not NaN; got 1"),

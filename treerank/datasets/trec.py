@@ -173,14 +173,16 @@ def _columns(
         for number, line in enumerate(text.stream, 1):
             where = f"{text.name}:{number}"
             try:
-                fields = line.decode("utf-8-sig").split()
+                content = line.decode("utf-8-sig").rstrip("\r\n")
             except UnicodeDecodeError as error:
                 rule = "a line must be text in UTF-8, as `iconv -t utf8` makes it"
                 raise ValueError(f"{where}: {rule}; got {quote(line)}.") from error
+            fields = content.split()
             if not fields:
                 continue
             if len(fields) != n_fields:
-                raise ValueError(f"{where}: a line must have {n_fields} fields; got {quote(line)}.")
+                rule = f"a line must have {n_fields} fields"
+                raise ValueError(f"{where}: {rule}; got {quote(content)}.")
             number_text = fields[field_numbers[2]]
             value = finite_number(number_text)
             if value is None:

@@ -16,7 +16,7 @@ import numpy as np
 from treerank.checks import quote
 from treerank.display.charts import Intervals
 from treerank.display.results import Shown
-from treerank.display.tables import Table
+from treerank.display.tables import Table, counted
 from treerank.documents.training_queries import UNLESS_LATER
 from treerank.evaluation.layouts import LAYOUTS
 from treerank.files.replaced import replaced_file
@@ -493,11 +493,12 @@ def _errors_note(comparison):
         texts = [f"{n} by {metric}" for metric, n in by_metric.items()]
         clause = f"{_listed(texts)} have a defined metric"
     parts += [clause] if clause else []
-    counted = f", of which {', and '.join(parts)}" if parts else ""
+    queries = counted(n_queries, "query", "queries") + of_clusters
+    shares = f", of which {', and '.join(parts)}" if parts else ""
     over_queries = f"the standard error {over}"
     if n_splits == 1:
-        return f"One test set, {n_queries} queries{of_clusters}{counted}; ± is {over_queries}."
-    tested = f"{n_splits} splits, {n_queries} queries{of_clusters} tested{counted}; ±"
+        return f"One test set, {queries}{shares}; ± is {over_queries}."
+    tested = f"{n_splits} splits, {queries} tested{shares}; ±"
     corrected = "the standard error over splits, corrected for their overlap (Nadeau and Bengio)"
     if comparison.has_cut_clusters:
         return (

@@ -220,7 +220,8 @@ def bootstrap_interval(
     of_measured, measured = check_clusters(clusters, checked), checked[~np.isnan(checked)]
     n = len(measured)
     if n < 2 or are_equal(measured):
-        raise ValueError(f"values must be at least two that are not all equal; got {n}.")
+        got = f"{n} equal values" if n > 1 else n
+        raise ValueError(f"values must be at least two that are not all equal; got {got}.")
     units = ClusterSums.of(measured, of_measured)
     if clusters is not None and units.have_equal_means:
         raise ValueError(
