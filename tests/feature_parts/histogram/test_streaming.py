@@ -1,8 +1,13 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from boosted_regression import HELD_OUT, SMALL, TARGET, VALIDATION, X, held_out_fit
+from own_objective import HalfSquare
 
 from treerank.feature_parts.histogram.streaming import StreamingTrees
 from treerank.forests.building import some_trees
+from treerank.forests.scoring import forest_scores
 from treerank.rankers.streaming_ranker import StreamingRanker
 from treerank.registry import load
 
@@ -49,6 +54,42 @@ def test_forgetting_shrinks_all_that_was():
     before = streaming.feature_part_.booster_
     after = streaming.partial_fit(*batch(1)).feature_part_.booster_
     np.testing.assert_array_equal(some_trees(after, 0, 20).values, 0.75 * before.values)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{"max_estimators": 30}, {"forgetting": 0.5}, {"max_estimators": 30, "forgetting": 0.5}],
+)
+def test_new_trees_are_compared_with_the_trees_that_they_are_added_to(settings):
+    """These are fewer than the last fit has kept, or have smaller values."""
+    settings = SMALL | {"n_estimators": 20, "early_stopping_rounds": 20} | settings
+    part, n_better = StreamingTrees(**settings, warm_start=True), 0
+    part.fit(X, HalfSquare(TARGET), validation=VALIDATION)
+    for t in range(1, 6):
+        before = part.booster_
+        n_kept = min(before.n_trees, part.max_estimators - 20)
+        kept = some_trees(before, before.n_trees - n_kept, before.n_trees)
+        kept = replace(kept, values=(1 - part.forgetting) * kept.values)
+        value = held_out_fit(forest_scores(kept, HELD_OUT)[:, 0])
+        rows = np.arange(t, 600, 6)
+        part.fit(X[rows], HalfSquare(TARGET[rows]), validation=VALIDATION)
+        values = part.evals_result_["validation"]["held_out_fit"]
+        best = int(np.argmax(values))
+        is_better = values[best] > value
+        assert part.best_iteration_ == n_kept + (best + 1 if is_better else 0)
+        assert held_out_fit(part.transform(HELD_OUT)[:, 0]) == max(value, values[best])
+        n_better += is_better
+    assert n_better > 2
+
+
+def test_values_of_earlier_batches_are_kept_while_their_trees_are():
+    part = StreamingTrees(**SMALL | {"n_estimators": 8}, max_estimators=20, warm_start=True)
+    part.set_params(early_stopping_rounds=None)
+    n_values = []
+    for _ in range(4):
+        part.fit(X, HalfSquare(TARGET), validation=VALIDATION)
+        n_values.append(len(part.evals_result_["validation"]["held_out_fit"]))
+    assert n_values == [8, 16, 8, 8]
 
 
 def test_trees_that_were_removed_leave_no_categories_behind():

@@ -49,6 +49,12 @@ class StreamingTrees(HistogramTrees):
     warm_start : bool, default=False
         Whether ``fit`` keeps the earlier trees, as ``partial_fit`` of a ranker always does.
 
+    Attributes
+    ----------
+    evals_result_ : dict
+        ``{"validation": {name of the metric: values}}``, one value per iteration since trees were
+        last shrunk or removed.
+
     Examples
     --------
     >>> import numpy as np
@@ -92,5 +98,7 @@ class StreamingTrees(HistogramTrees):
         n_kept = min(forest.n_trees, self.max_estimators - self.n_estimators)
         if n_kept == 0:
             return None
+        if n_kept == forest.n_trees and self.forgetting == 0:
+            return forest
         newest = some_trees(forest, forest.n_trees - n_kept, forest.n_trees)
         return replace(newest, values=newest.values * (1 - self.forgetting))

@@ -280,13 +280,16 @@ class BoostedTrees(BaseEstimator):
         needs_values = earlier is not None
         measured_after = start
         if validation is not None and needs_values:
+            is_unchanged = earlier is self.booster_
             before = self.evals_result_.get("validation", {}).get(progress.name, [])
+            before = before if is_unchanged else []  # values of other trees
             is_known = "_measured_after" in vars(self)  # not of a model that was loaded
             if before:
                 measured_after = self._measured_after if is_known else max(start - len(before), 0)
             before = before[: start - measured_after]
             watched = as_rows(validation[0], n_features, sparse=True)
-            scores = scores_before(self._forest, watched, self.n_outputs_, self.n_threads)
+            forest = self._forest if is_unchanged else self.read_booster(earlier)
+            scores = scores_before(forest, watched, self.n_outputs_, self.n_threads)
             scores = scores[:, 0] if self.n_outputs_ == 1 else scores
             progress.continue_after(before, scores, comparable=is_known)
         earlier, n_new = self._resumed(earlier, n_new, derivatives, progress)
