@@ -348,12 +348,12 @@ class Progress:
             "n_without_split": self.n_without_split,
         }
 
-    def resume(self, state: Mapping[str, Any], start: int) -> None:
-        """Take over the ``state`` of an interrupted fit, whose iterations came after ``start``."""
-        self.n_done = start + len(state["values"])
-        for iteration, value in enumerate(state["values"], start + 1):
+    def resume(self, state: Mapping[str, Any], n_done: int) -> None:
+        """Take over the ``state`` of an interrupted fit, whose model has ``n_done`` iterations."""
+        for iteration, value in enumerate(state["values"], self.n_done + 1):
             self.values.append(value)
             self.note(value, iteration)
+        self.n_done = n_done
         self.n_without_split = state["n_without_split"]
         if state["rows"]:
             cast(Any, self.metric).history.extend(state["rows"])

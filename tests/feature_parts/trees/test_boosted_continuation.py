@@ -255,21 +255,26 @@ def test_an_iteration_without_a_split_has_no_place_in_the_record(part_class, tmp
             assert recorded[n_trees - 1] == pytest.approx(score, abs=1e-6)
 
 
+@pytest.mark.parametrize("validation", [(HELD_OUT, rounded), None], ids=["watched", "alone"])
 @pytest.mark.parametrize("share", [0.5, 1.0])
-def test_a_fit_goes_on_after_an_iteration_without_a_split(part_class, share, tmp_path):
+def test_a_fit_goes_on_after_an_iteration_without_a_split(part_class, share, validation, tmp_path):
+    """It does so each time, after being killed several times."""
     settings = {**SMALL, "n_estimators": 9, "early_stopping_rounds": None}
     settings["colsample_bytree"] = share
-    validation = HELD_OUT, rounded
     whole = part_class(**settings).fit(X, Pausing(TARGET), validation=validation)
-    for dies_at in range(1, 6):
+    for dies_at in range(2, 6):
+        for n_more in (2, 4, 5):
+            path = tmp_path / f"{dies_at} {n_more}"
+            with checkpointing(path, every=1):
+                for n_calls in (dies_at, n_more):
+                    calls = iter(range(1, n_calls))
 
-        def die(n_done, n_total, note, dies_at=dies_at):
-            if n_done > dies_at:
-                raise KeyboardInterrupt
+                    def die(n_done, n_total, note, calls=calls):
+                        if next(calls, None) is None:
+                            raise KeyboardInterrupt
 
-        with checkpointing(tmp_path / "fit", every=1):
-            with listening(die), pytest.raises(KeyboardInterrupt):
-                part_class(**settings).fit(X, Pausing(TARGET), validation=validation)
-            part = part_class(**settings).fit(X, Pausing(TARGET), validation=validation)
-        np.testing.assert_array_equal(part.transform(X), whole.transform(X))
-        assert part.evals_result_ == whole.evals_result_
+                    with listening(die), pytest.raises(KeyboardInterrupt):
+                        part_class(**settings).fit(X, Pausing(TARGET), validation=validation)
+                part = part_class(**settings).fit(X, Pausing(TARGET), validation=validation)
+            np.testing.assert_array_equal(part.transform(X), whole.transform(X))
+            assert part.evals_result_ == whole.evals_result_

@@ -471,14 +471,15 @@ class BoostedTrees(BaseEstimator):
         state = progress.saver and progress.saver.saved()
         if not state:
             return earlier, n_new
-        start, booster = derivatives.iteration, self.restore_booster(state["model"])
+        start, booster = progress.n_done, self.restore_booster(state["model"])
+        n_trees = self.describe(booster)[2]
         # Iterations whose trees had no split, and were thrown away, count, too.
-        n_done = self.describe(booster)[2] + state["progress"]["n_without_split"]
-        n_left = start + n_new - n_done
+        n_done = n_trees - start + state["progress"]["n_without_split"]
+        n_left = n_new - n_done
         if n_left <= 0:
             return earlier, n_new
-        progress.resume(state["progress"], start)
-        derivatives.iteration = n_done
+        progress.resume(state["progress"], n_trees)
+        derivatives.iteration += n_done
         return booster, n_left
 
     def _categorical_columns(self, columns: Columns, n_features: int) -> tuple[int, ...]:
