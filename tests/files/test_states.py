@@ -99,6 +99,8 @@ PART_CHANGES = [
     ("histogram", ("model", "categories", "rule"), lambda old: "truncated"),
     ("histogram", ("model", "n_features"), lambda old: 2),
     ("histogram", ("evals_result_",), lambda old: [1]),
+    ("histogram", ("measured_after",), lambda old: -1),
+    ("histogram", ("measured_after",), lambda old: 4),
     ("linear", ("coef_",), shorter),
     ("ensemble", ("bags_",), lambda old: 3),
     ("ensemble", ("bags_",), lambda old: [bag[:1] for bag in old]),

@@ -15,7 +15,7 @@ from sklearn.base import clone
 
 from treerank import NDCG, HistogramTrees, TreeDirectRanker, get_metric, load, make_objective
 from treerank.baselines import RankSVM
-from treerank.feature_parts import Ensemble
+from treerank.feature_parts import Ensemble, StreamingTrees
 from treerank.files.archive import write_archive
 from treerank.objectives import ApproxNDCG, Pairs
 from treerank.objectives.lists.losses import HalfSquaredError
@@ -81,18 +81,28 @@ def test_names_and_categories_come_back(tmp_path):
         loaded.predict(table[["color"]])
 
 
-HISTOGRAM = {"histogram": HistogramTrees(5, min_child_samples=5)}
+GROWING = PARTS | {
+    "histogram": HistogramTrees(5, min_child_samples=5),
+    "streaming": StreamingTrees(5, max_estimators=9, forgetting=0.1, min_child_samples=5),
+}
+HELD_OUT = X + np.random.default_rng(1).normal(size=X.shape) / 2, y, qid
 
 
-@pytest.mark.parametrize("part", (PARTS | HISTOGRAM).values(), ids=PARTS | HISTOGRAM)
-def test_a_loaded_ranker_goes_on_as_the_saved_one_would(tmp_path, part):
-    longer = {"feature_part__n_estimators": 9}
-    ranker = TreeDirectRanker(clone(part), warm_start=True, random_state=0).fit(*DATA)
-    loaded = round_trip(ranker, tmp_path / "model").set_params(**longer).fit(*DATA)
+@pytest.mark.parametrize("eval_set", [None, HELD_OUT], ids=["alone", "with an eval_set"])
+@pytest.mark.parametrize("part", GROWING.values(), ids=GROWING)
+def test_a_loaded_ranker_goes_on_as_the_saved_one_would(tmp_path, part, eval_set):
+    longer = {} if isinstance(part, StreamingTrees) else {"feature_part__n_estimators": 9}
+    given = {"eval_set": eval_set} | ({"eval_metric": ["mrr", "ndcg"]} if eval_set else {})
+    ranker = TreeDirectRanker(clone(part), warm_start=True, random_state=0)
+    ranker.set_params(feature_part__learning_rate=0.1).fit(*DATA, **given)
+    loaded = round_trip(ranker, tmp_path / "model")
     before = ranker.predict(X)
-    after = ranker.set_params(**longer).fit(*DATA).predict(X)
-    np.testing.assert_array_equal(loaded.predict(X), after)
-    assert (before != after).any()
+    for fitted in (loaded, ranker):
+        fitted.set_params(**longer).fit(*DATA, **given)
+    assert loaded.best_iteration_ == ranker.best_iteration_
+    assert loaded.evals_result_ == ranker.evals_result_
+    np.testing.assert_array_equal(loaded.predict(X), ranker.predict(X))
+    assert (before != ranker.predict(X)).any()
 
 
 @njit

@@ -30,7 +30,7 @@ from treerank.feature_parts.trees.category_codes import check_codes
 from treerank.feature_parts.trees.fixed_point import LARGEST, FixedPointDerivatives
 from treerank.feature_parts.trees.lost_values import warn_of_lost_values
 from treerank.feature_parts.trees.resuming import saver_of
-from treerank.files.states import history, unshared
+from treerank.files.states import count, history, optional, unshared
 from treerank.forests.building import folded, sample_trees
 from treerank.forests.forest import CodeRule, Forest, SumDtype
 from treerank.forests.scoring import forest_scores
@@ -237,7 +237,7 @@ class BoostedTrees(BaseEstimator):
     n_outputs_: int = field(init=False)
     _sizes: Sizes = field(init=False)
     #: Number of iterations before those whose values are in ``evals_result_``.
-    _measured_after: int = field(init=False)
+    _measured_after: int | None = field(init=False)
 
     @all_or_nothing
     def fit(self, X: Any, objective: Objective, *, validation: Validation | None = None) -> Self:
@@ -283,15 +283,15 @@ class BoostedTrees(BaseEstimator):
             is_unchanged = earlier is self.booster_
             before = self.evals_result_.get("validation", {}).get(progress.name, [])
             before = before if is_unchanged else []  # values of other trees
-            is_known = "_measured_after" in vars(self)  # not of a model that was loaded
+            known = vars(self).get("_measured_after")  # older files lack it
             if before:
-                measured_after = self._measured_after if is_known else max(start - len(before), 0)
+                measured_after = max(start - len(before), 0) if known is None else known
             before = before[: start - measured_after]
             watched = as_rows(validation[0], n_features, sparse=True)
             forest = self._forest if is_unchanged else self.read_booster(earlier)
             scores = scores_before(forest, watched, self.n_outputs_, self.n_threads)
             scores = scores[:, 0] if self.n_outputs_ == 1 else scores
-            progress.continue_after(before, scores, comparable=is_known)
+            progress.continue_after(before, scores, comparable=known is not None)
         earlier, n_new = self._resumed(earlier, n_new, derivatives, progress)
         task = GrowthTask(
             rows=rows,
@@ -372,8 +372,13 @@ class BoostedTrees(BaseEstimator):
     def get_state(self) -> dict[str, Any]:
         """Return the fitted state: the model of the engine and the values on validation data."""
         check_is_fitted(self)
-        model, sizes = self.dump_booster(self.booster_), self._sizes._asdict()
-        return unshared({"model": model, "evals_result_": self.evals_result_, "sizes": sizes})
+        state = {
+            "model": self.dump_booster(self.booster_),
+            "evals_result_": self.evals_result_,
+            "sizes": self._sizes._asdict(),
+            "measured_after": vars(self).get("_measured_after"),
+        }
+        return unshared(state)
 
     def set_state(self, state: dict[str, Any]) -> Self:
         """Restore what :meth:`get_state` returned, and refuse anything else."""
@@ -381,6 +386,10 @@ class BoostedTrees(BaseEstimator):
         history("evals_result_", state["evals_result_"], {})
         sizes = Sizes.of_state(state["sizes"])
         booster = self.restore_booster(state["model"])
+        measured_after = state.get("measured_after")  # not in older files
+        of_booster = count(at_most=self.describe(booster)[2])
+        optional(of_booster)("measured_after", measured_after, {})
+        self._measured_after = measured_after
         return self._set_booster(booster, LearningCurves(state["evals_result_"]), sizes)
 
     def __getstate__(self) -> dict[str, Any]:
