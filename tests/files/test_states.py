@@ -101,6 +101,7 @@ PART_CHANGES = [
     ("histogram", ("evals_result_",), lambda old: [1]),
     ("histogram", ("measured_after",), lambda old: -1),
     ("histogram", ("measured_after",), lambda old: 4),
+    ("histogram", ("n_removed",), lambda old: -1),
     ("linear", ("coef_",), shorter),
     ("ensemble", ("bags_",), lambda old: 3),
     ("ensemble", ("bags_",), lambda old: [bag[:1] for bag in old]),

@@ -1,10 +1,12 @@
+import pickle
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from boosted_regression import HELD_OUT, SMALL, TARGET, VALIDATION, X, held_out_fit
-from own_objective import HalfSquare
+from own_objective import Given, HalfSquare
 
+from treerank import checkpointing
 from treerank.feature_parts.histogram.streaming import StreamingTrees
 from treerank.forests.building import some_trees
 from treerank.forests.scoring import forest_scores
@@ -121,12 +123,74 @@ def test_what_would_forget_or_ignore_a_batch_is_refused(name):
         StreamingRanker(name).partial_fit(*batch(0))
 
 
-def test_a_stream_goes_on_after_a_file(tmp_path):
-    streaming = ranker().partial_fit(*batch(0))
-    streaming.save(tmp_path / "model")
-    restored = load(tmp_path / "model").partial_fit(*batch(1))
-    expected = streaming.partial_fit(*batch(1))
-    np.testing.assert_array_equal(restored.predict(batch(2)[0]), expected.predict(batch(2)[0]))
+DRAWING = {"subsample": 0.5, "colsample_bytree": 0.5, "precision": "int8"}
+
+
+@pytest.mark.parametrize("max_estimators", [5, 8, 13])
+def test_a_full_stream_draws_as_one_that_removes_nothing(max_estimators):
+    """The derivatives of the objective depend on nothing, so that trees differ by draws alone."""
+    objective = Given(TARGET, np.ones(600))
+    settings = SMALL | DRAWING | {"n_estimators": 5, "warm_start": True}
+    full, growing = StreamingTrees(**settings), StreamingTrees(**settings)
+    full.set_params(max_estimators=max_estimators)
+    for n_grown in range(5, 30, 5):
+        newest, all_trees = (part.fit(X, objective).booster_ for part in (full, growing))
+        expected = some_trees(all_trees, n_grown - newest.n_trees, n_grown)
+        assert newest.n_trees == min(n_grown, max_estimators)
+        np.testing.assert_array_equal(newest.feature, expected.feature)
+        np.testing.assert_array_equal(newest.values, expected.values)
+
+
+def test_a_full_stream_counts_all_iterations():
+    objective = HalfSquare(TARGET)
+    part = StreamingTrees(**SMALL | {"n_estimators": 5}, max_estimators=8, warm_start=True)
+    for _ in range(3):
+        part.fit(X, objective)
+    assert [iteration for iteration, _, _ in objective.seen] == [*range(15)]
+    part.set_params(warm_start=False).fit(X, objective)
+    assert [iteration for iteration, _, _ in objective.seen[15:]] == [*range(5)]
+
+
+@pytest.mark.parametrize("n_batches", [1, 3])
+@pytest.mark.parametrize("how", ["file", "pickle", "checkpoint"])
+def test_a_stream_goes_on_after_a_file(how, n_batches, tmp_path):
+    streaming = ranker(max_estimators=30, **DRAWING)
+    for t in range(n_batches):
+        streaming.partial_fit(*batch(t))
+    if how == "pickle":
+        restored = pickle.loads(pickle.dumps(streaming))
+    else:
+        streaming.save(tmp_path / "model")
+        restored = load(tmp_path / "model")
+    newest = batch(n_batches)
+    if how == "checkpoint":
+        calls = []
+
+        def die(*_):
+            calls.append(1)
+            if len(calls) == 7:
+                raise KeyboardInterrupt
+
+        with checkpointing(tmp_path / "fit", every=5):
+            with pytest.raises(KeyboardInterrupt):
+                restored.partial_fit(*newest, callbacks=[die])
+            restored.partial_fit(*newest, callbacks=[lambda *_: calls.append(1)])
+        assert len(calls) == 7 + 15
+    else:
+        restored.partial_fit(*newest)
+    streaming.partial_fit(*newest)
+    np.testing.assert_array_equal(restored.predict(newest[0]), streaming.predict(newest[0]))
+
+
+def test_a_checkpoint_of_another_batch_of_the_same_documents_starts_anew(tmp_path):
+    """Nothing is kept of the batch before, but other columns are drawn."""
+    streaming, other = (ranker(max_estimators=20, **DRAWING) for _ in range(2))
+    with checkpointing(tmp_path / "fit", every=5):
+        streaming.partial_fit(*batch(0), callbacks=[lambda n_done, *_: n_done == 9])
+        streaming.partial_fit(*batch(0))
+    other.partial_fit(*batch(0), callbacks=[lambda n_done, *_: n_done == 9])
+    other.partial_fit(*batch(0))
+    np.testing.assert_array_equal(streaming.predict(batch(0)[0]), other.predict(batch(0)[0]))
 
 
 def test_bad_parameters_are_refused():

@@ -238,14 +238,16 @@ class BoostedTrees(BaseEstimator):
     _sizes: Sizes = field(init=False)
     #: Number of iterations before those whose values are in ``evals_result_``.
     _measured_after: int | None = field(init=False)
+    #: Number of iterations of earlier fits whose trees have been removed.
+    _n_removed: int = field(init=False)
 
     @all_or_nothing
     def fit(self, X: Any, objective: Objective, *, validation: Validation | None = None) -> Self:
         """Grow the trees; row ``i`` of ``X`` gets score ``i`` of ``objective``.
 
         Before each tree, ``derivatives(scores, iteration=t)`` of the objective is called; ``t``
-        counts all iterations, including those of an earlier fit. The metric of ``validation`` is
-        computed after each.
+        counts all iterations, including those of an earlier fit and of trees that have been
+        removed. The metric of ``validation`` is computed after each.
         """
         objective, rows = as_objective(objective), as_rows(X, sparse=True)
         self._check_parameters(validation)
@@ -259,6 +261,9 @@ class BoostedTrees(BaseEstimator):
         self._refuse_empty_draws(n_documents)
         earlier = self._earlier_booster(n_features, objective.n_outputs)
         start = 0 if earlier is None else self.describe(earlier)[2]
+        n_removed = 0
+        if self._continues_itself():
+            n_removed = vars(self).get("_n_removed", 0) + self.best_iteration_ - start
         sizes = self._sizes_for(n_documents, n_queries, n_features)
         n_new = self._count_new(start, sizes.n_estimators)
         if n_new == 0:
@@ -271,10 +276,11 @@ class BoostedTrees(BaseEstimator):
         rounds = self.early_stopping_rounds
         patience = patience_of(rounds, validation, sizes.patience)
         newest = sizes.newest if rounds == "auto" else 1.0
-        saver = saver_of(self, rows, objective, validation, start, sizes)
+        first = start + n_removed  # random numbers of removed trees are not drawn again
+        saver = saver_of(self, rows, objective, validation, first, sizes)
         metric = validation and validation[1]
         derivatives = FixedPointDerivatives(
-            objective, len(rows), start, self.largest_derivative, rows.largest
+            objective, len(rows), first, self.largest_derivative, rows.largest
         )
         progress = Progress(metric, patience, start, start + n_new, saver, newest)
         needs_values = earlier is not None
@@ -298,7 +304,7 @@ class BoostedTrees(BaseEstimator):
             derivatives=derivatives,
             n_new=n_new,
             earlier=earlier,
-            n_resumed=derivatives.iteration - start,
+            n_resumed=derivatives.iteration - first,
             validation_rows=validation and as_rows(validation[0], n_features, sparse=True),
             progress=progress,
             seed=check_random_state(self.random_state).randint(2**30),
@@ -313,7 +319,7 @@ class BoostedTrees(BaseEstimator):
         if kept is not None:
             curve = f"smoothed {progress.name}" if newest < 1 else progress.name
             say(f"{kept} of {sizes.n_estimators} trees are kept: {curve} was best there")
-        self._measured_after = measured_after
+        self._measured_after, self._n_removed = measured_after, n_removed
         return self._set_booster(booster, progress.history(), sizes)
 
     def transform(self, X: Any) -> np.ndarray:
@@ -377,6 +383,7 @@ class BoostedTrees(BaseEstimator):
             "evals_result_": self.evals_result_,
             "sizes": self._sizes._asdict(),
             "measured_after": vars(self).get("_measured_after"),
+            "n_removed": vars(self).get("_n_removed", 0),
         }
         return unshared(state)
 
@@ -386,10 +393,12 @@ class BoostedTrees(BaseEstimator):
         history("evals_result_", state["evals_result_"], {})
         sizes = Sizes.of_state(state["sizes"])
         booster = self.restore_booster(state["model"])
-        measured_after = state.get("measured_after")  # not in older files
+        # Older files have neither of these numbers.
+        measured_after, n_removed = state.get("measured_after"), state.get("n_removed", 0)
         of_booster = count(at_most=self.describe(booster)[2])
         optional(of_booster)("measured_after", measured_after, {})
-        self._measured_after = measured_after
+        check_count("n_removed", n_removed, at_least=0, at_most=MOST)
+        self._measured_after, self._n_removed = measured_after, n_removed
         return self._set_booster(booster, LearningCurves(state["evals_result_"]), sizes)
 
     def __getstate__(self) -> dict[str, Any]:

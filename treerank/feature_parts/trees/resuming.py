@@ -62,7 +62,7 @@ def saver_of(
     """Return the :class:`Saver` of a fit; None outside of ``checkpointing(path)``.
 
     Refuses settings with which a resumed fit would differ from an uninterrupted one. ``start`` is
-    the number of iterations of an earlier fit.
+    the number of iterations of earlier fits.
     """
     checkpoint = current_checkpoint()
     if checkpoint is None:
