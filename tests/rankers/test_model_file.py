@@ -388,7 +388,7 @@ def test_a_column_of_a_data_frame_is_saved_as_an_array(column):
 class Noting:
     """Stands for a loaded ranker, and keeps the documents that it is asked to score."""
 
-    _accepts = None
+    _given_columns = ()
 
     def __init__(self, n_features, scores=lambda rows: rows[:, 0] * 0 + 1):
         self.n_features_in_, self.given, self.scores = n_features, [], scores

@@ -319,8 +319,9 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
 
     @property
     def _accepts(self) -> Accepts:  # type: ignore[override]
-        """What the feature part reads; several labels are a sum of objectives."""
-        part = self._part_as_set()
+        """What the feature part reads, fitted or to be; several labels are a sum of objectives."""
+        is_fitted = "feature_part_" in vars(self)  # parameters may have been set since
+        part = self.feature_part_ if is_fitted else self._part_as_set()
         batches = traits_of(part).accepts_batches
         return Accepts(sparse=reads_sparse(part), batches=batches, several_labels=True)
 

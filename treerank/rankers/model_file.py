@@ -152,7 +152,7 @@ def _check_scores(ranker: Any) -> None:
     The checks of states are about shapes and indices. This one is about their values: enormous
     weights that overflow, for instance.
     """
-    _ = ranker._accepts  # predict asks for it, which makes the feature part of the parameters
+    _ = ranker._given_columns  # makes the feature part of the parameters, which fit will need
     n_features = ranker.n_features_in_
     if n_features > _MOST_FEATURES:  # a dense row would take too much memory
         return

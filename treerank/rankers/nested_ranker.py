@@ -181,8 +181,9 @@ class NestedRanker(Ranker):
 
     @property
     def _accepts(self) -> Accepts:  # type: ignore[override]
-        """What the inner ranker accepts, except batches and several labels."""
-        accepts: Accepts = self._of_ranker("_accepts")
+        """What the ranker of the first stage accepts, except batches and several labels."""
+        first: Any = self.rankers_[0] if "rankers_" in vars(self) else self.ranker
+        accepts: Accepts = _attribute_of(first, "_accepts")
         return replace(accepts, batches=False, several_labels=False)
 
     @property
@@ -209,11 +210,8 @@ class NestedRanker(Ranker):
         return max(map(n_threads_of, of_package), default=1)
 
     def _of_ranker(self, name: str) -> Any:
-        """Return the attribute ``name`` of the inner ranker, or the default of ``Ranker``.
-
-        The default holds for rankers of other packages.
-        """
-        return getattr(self.ranker if isinstance(self.ranker, Ranker) else Ranker, name)
+        """Return the attribute ``name`` of the inner ranker, or the default of ``Ranker``."""
+        return _attribute_of(self.ranker, name)
 
     def _make_ranker(self, seed: int) -> Any:
         """Return a new ranker, with a seed wherever it has a parameter for one and no seed.
@@ -241,6 +239,14 @@ class NestedRanker(Ranker):
                 "ranker must have fit(X, y, qid), where qid is the query of each document; got "
                 f"{quote(self.ranker)}.{_instead_of(self.ranker)}"
             )
+
+
+def _attribute_of(ranker: Any, name: str) -> Any:
+    """Return the attribute ``name`` of a ranker, or the default of ``Ranker``.
+
+    The default holds for rankers of other packages.
+    """
+    return getattr(ranker if isinstance(ranker, Ranker) else Ranker, name)
 
 
 def _instead_of(estimator: Any) -> str:

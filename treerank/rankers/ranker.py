@@ -242,6 +242,9 @@ class Ranker(Scored):
         """
         self._check_settings()
         self._refuse_useless_checkpoint()
+        if not self._continues():
+            for name in self._learned:  # else documents would be read for the last fit
+                self.__dict__.pop(name, None)
         if isinstance(X, tuple):  # other fits do not wait for this import
             from treerank.clicks.click_data import ClickData
 
