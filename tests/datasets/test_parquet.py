@@ -56,6 +56,36 @@ def test_categories_and_documents_come_along(file):
     np.testing.assert_array_equal(Columns.of(X).numbers(X)[:, 1:], [[0, 0], [np.nan, np.nan]])
 
 
+def test_categories_of_numbers_are_those_of_the_pandas_frame_that_wrote_them(file):
+    large = 2**53 + 1  # which is rounded as a float
+    sizes = pd.Categorical([3, large, None, large])
+    frame = pd.DataFrame({"label": [1, 0, 1, 0], "query": 7, "price": 0.5, "size": sizes})
+    frame.astype({"query": "category"}).to_parquet(file, row_group_size=2)
+    X, *_ = data = read_parquet(file)
+    assert data.qid.tolist() == [7] * 4
+    assert Columns.of(X) == Columns.of(frame[["price", "size"]])
+    assert Columns.of(X).categories == {1: [3, large]}
+    np.testing.assert_array_equal(Columns.of(X).numbers(X)[:, 1], [0, 1, np.nan, 1])
+    for batch in read_batches(file, batch_size=1):
+        assert batch.X.schema == X.schema
+    assert read_parquet(file, label="query", query=None).y.tolist() == [7] * 4
+
+
+def test_categories_of_numbers_are_written_as_text_alone(tmp_path, file):
+    X = pd.DataFrame({"size": pd.Categorical([3, None, 7])})
+    for name in ("a.parquet", "a.csv"):
+        with pytest.raises(ValueError, match=r"'size': must hold .* of text.*; got 3\.") as e:
+            write_parquet(tmp_path / name, X, [1, 0, 1], [7, 7, 7])
+    advice = str(e.value).split("In pandas, ")[1].split(" makes")[0]
+    exec(advice, {"X": X})
+    write_parquet(file, X, [1, 0, 1], [7, 7, 7])
+    assert (
+        Columns.of(read_parquet(file).X)
+        == Columns.of(X)
+        == Columns({0: ["3", "7"]}, names=("size",))
+    )
+
+
 def test_documents_that_nobody_asked_for_may_be_ids_of_any_type(tmp_path):
     ids = pa.array([Decimal(7), Decimal(8)], pa.decimal128(18, 0))
     file = write(tmp_path / "ids.parquet", document=ids)

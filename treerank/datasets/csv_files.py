@@ -175,13 +175,10 @@ class TextCheck:
         self._examples: dict[str, str] = {}
 
     def add(self, table: pa.Table) -> None:
-        """Check rows to write; refuse texts that mean a missing value, and other categories."""
+        """Check rows to write; refuse texts that mean a missing value."""
         for name, column in zip(table.column_names, table.columns, strict=True):
             is_category = pa.types.is_dictionary(column.type)
             if not _is_text(column.type.value_type if is_category else column.type):
-                if is_category and column.null_count < len(column):
-                    rule = "categories of text, since a CSV file does not mark numbers as such"
-                    raise self._error(name, rule, compute.drop_null(column)[0].as_py())
                 continue
             texts = compute.drop_null(compute.unique(column.cast(pa.large_string())))
             is_missing = compute.is_in(texts, pa.array(MISSING_TEXTS, texts.type))

@@ -21,10 +21,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import ArrayLike
+from pyarrow import compute
 from scipy.sparse import issparse
 
 from treerank.checks import quote, refuse_complex, refuse_masked
-from treerank.datasets.csv_files import TextCheck, csv_writer, is_csv
+from treerank.datasets.csv_files import TextCheck, column_error, csv_writer, is_csv
 from treerank.datasets.parquet_files import (
     ParquetFiles,
     as_floats,
@@ -287,8 +288,9 @@ def write_parquet(
     Raises
     ------
     ValueError
-        If a CSV or TSV file would be read with other values: text such as "NA", which stands for a
-        missing value, and categories that are all numbers or truth values.
+        If the file would be read with other values: categories of anything but text, and in a CSV
+        or TSV file text such as "NA", which stands for a missing value, and categories that are
+        all numbers or truth values.
 
     Examples
     --------
@@ -339,6 +341,7 @@ def write_parquet_batches(
                     sizes = embedding_sizes([batch.X]) if sizes is None else sizes
                     batch = replace(batch, X=with_entries(batch.X, sizes))
                 table = _written(batch, label, query, document)
+                _refuse_other_categories(path, table)
                 if is_csv(path):
                     texts.add(table)
                     table = _in_double_precision(table)
@@ -401,6 +404,24 @@ def _fill(values, column):
     for chunk in column.chunks:
         values[start : start + len(chunk)] = as_floats(chunk, values.dtype)
         start += len(chunk)
+
+
+def _refuse_other_categories(path: str | Path, table: pa.Table) -> None:
+    """Refuse categories of anything but text, of which a file keeps only the values."""
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        kind = column.type
+        if pa.types.is_dictionary(kind) and not is_text(kind.value_type):
+            values = compute.drop_null(column)
+            if len(values):
+                frame = f"X[{quote(name)}]"
+                raise column_error(
+                    path,
+                    name,
+                    "must hold categories of text, since a file does not mark others as such; got "
+                    f"{quote(values[0].as_py())}. In pandas, {frame} = "
+                    f"{frame}.cat.rename_categories(str) makes text of them; a Parquet file keeps "
+                    "it.",
+                )
 
 
 def _in_double_precision(table: pa.Table) -> pa.Table:
