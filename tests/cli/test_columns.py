@@ -51,6 +51,42 @@ def test_columns_are_named_once(shop):
     assert "p0" in page.read_text(encoding="utf-8")
 
 
+SIZES = {"size": ["38", "39", "M"], "code": ["01", "x", "02"], "day": ["2026-01-01", "?", "new"]}
+
+
+def test_categories_of_training_stay_text_where_all_cells_are_numbers_or_dates(tmp_path):
+    rng = np.random.default_rng(0)
+    n = 120
+    table = pl.DataFrame({"label": rng.integers(0, 2, n), "query": np.repeat(range(6), 20)})
+    table = table.with_columns(
+        a=rng.normal(size=n), **{name: pl.Series(rng.choice(SIZES[name], n)) for name in SIZES}
+    )
+    train, today, model = tmp_path / "train.csv", tmp_path / "today.csv", tmp_path / "m"
+    table.write_csv(train)
+    is_today = pl.col("size") != "M"
+    constant = {"code": pl.lit("01"), "day": pl.lit("2026-01-01")}
+    table.filter(is_today).with_columns(**constant).write_csv(today)
+    memory = ["--memory", "1M"]
+    for more in ([], [*memory, "--feature-part", "histogram"]):
+        run("fit", train, "-m", model, *SMALL, "--valid", today, *more)
+    run("fit", train, "-m", model, *SMALL, "--days-since", "2026-01-01")
+    printed = run("rank", model, today, "-q").stdout
+    assert printed == run("rank", model, today, "-q", *memory).stdout
+    frame = pl.read_csv(today, schema_overrides=dict.fromkeys(SIZES, pl.String))
+    scores = treerank.load(model).predict(frame.select("a", *SIZES))
+    shown = [line.split("\t")[1::2] for line in printed.splitlines()[1:]]
+    assert {int(row): float(score) for row, score in shown} == pytest.approx(
+        dict(enumerate(scores, 1)), rel=1e-6
+    )
+    page, c_file = tmp_path / "page.html", tmp_path / "m.c"
+    run("evaluate", model, today)
+    run("report", model, today, "-o", page, "--train", train, "--baseline", model)
+    run("compare", model, today)
+    run("export", model, c_file, "--format", "c", "--check", today)
+    run("fit", train, "-m", model, *SMALL, "--drop", "day")
+    run("compare", model, today, "--ranker", "MART", "--drop", "day")
+
+
 def test_columns_of_a_model_are_found_below_empty_lines_and_whatever_lines_end_with(shop, tmp_path):
     folder, _ = shop
     model, text = folder / "m", (folder / "shop.csv").read_bytes()

@@ -165,6 +165,20 @@ def test_numbers_in_other_notations_are_no_categories_and_can_be_left_out(tmp_pa
         assert read_csv(path, **options).X.to_pydict() == {"b": [3, 4]}
 
 
+def test_categories_stay_text_whatever_they_contain(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("label;query;size;code;day\n1;q;38;01;2026-01-01\n0;q;39;1,5;-\n")
+    names = ["size", "code", "day"]
+    for data in (
+        read_csv(path, categories=names, days_since="2026-01-01"),
+        next(iter(read_batches(path, categories=names))),
+    ):
+        assert data.X["size"].to_pylist() == ["38", "39"]
+        assert data.X["code"].to_pylist() == ["01", "1,5"]
+        assert data.X["day"].to_pylist() == ["2026-01-01", None]
+    assert read_csv(path, categories="size", features="size").X["size"].to_pylist() == ["38", "39"]
+
+
 def test_hexadecimal_digits_are_found_wherever_the_file_is_cut(tmp_path):
     path, head = tmp_path / "a.csv", "label,query,a\n"
     for at in (2**20 - 1, 2**20 - 2):  # of a piece that is read at once

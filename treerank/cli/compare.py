@@ -1,6 +1,7 @@
 """``treerank compare``: a table of rankers on data with labels, and which differ significantly."""
 
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -215,16 +216,18 @@ def _width_for(models: dict[str, Any], path: Path, has_others: bool) -> dict[str
     """Return arguments for reading ``path`` so that it has the features of all fitted models.
 
     ``n_features`` is the largest width of the models for a LETOR file, ``features`` the names of
-    all their columns for a table. It is empty, so that all columns are read, without models; and
-    for a table if some model has no names or, ``has_others``, rankers are yet to be fitted.
+    all their columns for a table. All columns are read without models, and of a table if some model
+    has no names or, ``has_others``, rankers are yet to be fitted. ``categories`` are the columns
+    of a table that were text in training.
     """
     if not models:
         return {}
     if format_of(path) is not PARQUET:
         return {"n_features": max(model.n_features_in_ for model in models.values())}
+    categories = [*chain.from_iterable(map(shared.categories_of, models.values()))]
     if has_others or any(feature_names_of(model) is None for model in models.values()):
-        return {}
-    return {"features": _columns_used(models, path)}
+        return {"categories": categories}
+    return {"features": _columns_used(models, path), "categories": categories}
 
 
 def _columns_used(models: dict[str, Any], path: Path) -> list[str]:

@@ -11,6 +11,7 @@ from treerank.cli import options as shared
 from treerank.cli.console import Reporter, Step
 from treerank.cli.memory import Memory, in_batches
 from treerank.datasets.formats import PARQUET, format_names, format_of
+from treerank.datasets.parquet_files import is_text
 from treerank.documents.queries import QueryGroups
 from treerank.exports.exporting import refuse_format
 from treerank.exports.formats import FORMATS
@@ -221,8 +222,12 @@ def _read(
     training data. ``options`` go to the readers.
     """
     if memory is not None:
-        held_out = None if valid is None else in_batches(valid, memory, **options)
-        return in_batches(train, memory, **options), held_out
+        batches = in_batches(train, memory, **options)
+        if valid is None:
+            return batches, None
+        if format_of(valid) is PARQUET:
+            options |= {"categories": _text_columns(next(iter(batches)).X)}
+        return batches, in_batches(valid, memory, **options)
     of_train = options
     if valid is not None and format_of(valid) is PARQUET and format_of(train) is not PARQUET:
         of_valid = ("label", "query", "days_since")
@@ -230,10 +235,18 @@ def _read(
     data = shared.read_data(reporter, train, **of_train)
     if valid is None:
         return data, None
-    width = shared.width_of(valid, data.X.shape[1], getattr(data.X, "column_names", None))
+    names = getattr(data.X, "column_names", None)
+    width = shared.width_of(valid, data.X.shape[1], names, _text_columns(data.X))
     option_names = ("label", "query", "days_since") if format_of(valid) is PARQUET else ()
     columns = {name: options[name] for name in ("sparse", *option_names) if name in options}
     return data, tuple(shared.read_data(reporter, valid, **columns, **width))
+
+
+def _text_columns(X: Any) -> list[str]:
+    """Return the columns of a table that hold text or categories of text; none of a matrix."""
+    fields = getattr(X, "schema", ())
+    kinds = {field.name: getattr(field.type, "value_type", field.type) for field in fields}
+    return [name for name, kind in kinds.items() if is_text(kind)]
 
 
 def _refuse(*rules: tuple[Any, str, str]) -> None:

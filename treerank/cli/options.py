@@ -196,14 +196,28 @@ def given(**options: Any) -> dict[str, Any]:
     return {name: value for name, value in options.items() if value is not None}
 
 
-def width_of(path: Path, n_features: int, names: Iterable[str] | None) -> dict[str, Any]:
+def width_of(
+    path: Path, n_features: int, names: Iterable[str] | None, categories: Iterable[str] = ()
+) -> dict[str, Any]:
     """Return reader options by which a file gives ``n_features`` features, or in a table ``names``.
 
-    ``names`` may be None: then all columns of a table are read.
+    ``names`` may be None: then all columns of a table are read. ``categories`` name those that
+    were text in training.
     """
     if format_of(path) is PARQUET:
-        return given(features=names if names is None else sources_of(names, column_names(path)))
+        features = names if names is None else sources_of(names, column_names(path))
+        return given(features=features, categories=[*categories])
     return {"n_features": n_features}
+
+
+def categories_of(ranker: Any) -> list[str]:
+    """Return the names of the features that were text or categories of text in training."""
+    names = feature_names_of(ranker)
+    if names is None:
+        return []
+    by_position = ranker.columns_.categories.items()
+    are_text = {k: all(isinstance(level, str) for level in levels) for k, levels in by_position}
+    return [names[position] for position, is_text in are_text.items() if is_text]
 
 
 def check_written(path: Path, *read: Path | None) -> None:
@@ -379,4 +393,5 @@ def columns_for(models: Iterable[Path], path: Path, **given_columns: Any) -> dic
 
 def width_for(ranker: Any, path: Path) -> dict[str, Any]:
     """Return reader options by which a file gives the features of a ranker."""
-    return width_of(path, ranker.n_features_in_, feature_names_of(ranker))
+    names = feature_names_of(ranker)
+    return width_of(path, ranker.n_features_in_, names, categories_of(ranker))

@@ -82,16 +82,18 @@ def csv_as_parquet(
     ids: Collection[str] = (),
     is_used: Callable[[str], bool] = lambda name: True,
     label: str | None = None,
+    categories: Collection[str] = (),
 ) -> io.BytesIO:
     """Return a CSV or TSV file, plain or gzip, as a Parquet file in memory.
 
     The columns ``ids`` become integers or floats only where no character of an id would be lost, as
     of 007, and text otherwise; a comma in them is never read as a decimal point.
     ``is_used(name)`` tells whether a column will be read: the others are not checked. Every value
-    of the column ``label`` must be a number; ``None`` means that the file has no labels.
+    of the column ``label`` must be a number; ``None`` means that the file has no labels. The
+    columns ``categories`` stay text, whatever they contain.
     """
     delimiter = _delimiter_in(path)
-    table = _table(path, delimiter, dict.fromkeys(ids, pa.string()))
+    table = _table(path, delimiter, dict.fromkeys([*ids, *categories], pa.string()))
     if table.column_names[0] == "":  # the index of a pandas data frame
         table = table.remove_column(0)
     _refuse_open_quote(path, table, delimiter)
@@ -99,7 +101,7 @@ def csv_as_parquet(
     for name, column in zip(table.column_names, table.columns, strict=True):
         if name in ids:
             column = plain_ids(column)
-        elif is_used(name):
+        elif is_used(name) and name not in categories:
             column = _pointed(path, delimiter, name, column) if delimiter == ";" else column
             _check_column(path, delimiter, name, column, is_label=name == label)
             if pa.types.is_integer(column.type) or _has_infinity(column):

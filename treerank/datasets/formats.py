@@ -51,7 +51,10 @@ PARQUET = FileFormat(
     "treerank.datasets.parquet:read_parquet",
     "treerank.datasets.parquet:parquet_batches",
     "treerank.datasets.parquet:write_parquet_batches",
-    ("label", "query", "features", "document", "drop", "comments", "days_since", "filesystem"),
+    (
+        *("label", "query", "features", "document", "drop", "comments", "days_since"),
+        *("filesystem", "categories"),
+    ),
 )
 #: The format of each suffix; a file with any other suffix is read as a LETOR file.
 FORMATS = {".txt": LETOR, ".txt.gz": LETOR, ".parquet": PARQUET}

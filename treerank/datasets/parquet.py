@@ -58,6 +58,7 @@ def read_parquet(
     comments: bool = False,
     days_since: str | date | None = None,
     filesystem: Any = None,
+    categories: str | Sequence[str] = (),
 ) -> RankingData:
     """Read a Parquet, CSV or TSV file, or a folder of Parquet files.
 
@@ -92,6 +93,10 @@ def read_parquet(
         are read twice for this. ``None`` refuses columns of dates, and leaves texts as they are.
     filesystem : file system of pyarrow or of fsspec, default=None
         File system that holds ``path``. ``None`` is the one that its URL names, or this machine.
+    categories : str or sequence of str, default=()
+        Columns of a CSV or TSV file that stay text, and so categories, even if all their cells are
+        numbers or dates, as of a file of new rows where a column has the sizes 38 and 39, but in
+        training also M. Parquet files tell the types of their columns.
 
     Returns
     -------
@@ -116,7 +121,7 @@ def read_parquet(
     (['feature_1', 'feature_2'], array([2., 0.]), array(['q7', 'q7'], dtype='<U2'))
     """
     columns = label, query, features, document, drop
-    files = _opened(path, *columns, comments, days_since, filesystem)
+    files = _opened(path, *columns, comments, days_since, filesystem, categories)
     return _data(files, comments, files.n_rows, files.pieces(_names_read(files)))
 
 
@@ -148,6 +153,7 @@ def parquet_batches(
     comments: bool = False,
     days_since: str | date | None = None,
     filesystem: Any = None,
+    categories: str | Sequence[str] = (),
     batch_size: int | None = None,
     share: tuple[int, int] = (0, 1),
 ) -> Batches:
@@ -164,11 +170,13 @@ def parquet_batches(
     [array([2., 0.]), array([1.])]
     """
     columns = label, query, features, document, drop
-    files = _opened(path, *columns, comments, days_since, filesystem)
+    files = _opened(path, *columns, comments, days_since, filesystem, categories)
     return Batches(partial(_batches, files, comments, batch_size, share), shown(path))
 
 
-def _opened(path, label, query, features, document, drop, comments, days_since, filesystem):
+def _opened(
+    path, label, query, features, document, drop, comments, days_since, filesystem, categories
+):
     """Open the Parquet or CSV files of :func:`read_parquet`'s arguments, after checking these.
 
     Refuses a column with two roles, a label among the features, and a feature listed twice.
@@ -191,6 +199,7 @@ def _opened(path, label, query, features, document, drop, comments, days_since, 
         if count > 1:
             raise ValueError(f"features must name a column once; got {quote(name)} {count} times.")
     settings = {"comments": comments, "days_since": days_since, "filesystem": filesystem}
+    settings["categories"] = _names("categories", categories)
     dropped = _names("drop", drop)
     return ParquetFiles.open(path, label, query, features, document, dropped, **settings)
 

@@ -124,6 +124,7 @@ class ParquetFiles:
         ids: Collection[str] | None = None,
         days_since: str | date | None = None,
         filesystem: Any = None,
+        categories: Collection[str] = (),
         any_type: bool = False,
     ) -> Self:
         """Open one file, or the files ``*.parquet`` of a folder in the order of their names.
@@ -144,7 +145,7 @@ class ParquetFiles:
             return is_feature or name in (label, query, document)
 
         sources = sources_of(path, filesystem, id_columns)
-        files = _parts(sources, id_columns, is_used, label)
+        files = _parts(sources, id_columns, is_used, label, categories)
         first = sources[0].name
         files, schema = _in_same_types(files)
         if chosen is None:
@@ -156,7 +157,7 @@ class ParquetFiles:
         opened = cls(files, schema, chosen, label, query, document, comment, epoch)
         opened = opened._with_number_categories()
         if epoch is not None:
-            opened = replace(opened, date_texts=opened._find_date_texts())
+            opened = replace(opened, date_texts=opened._find_date_texts(categories))
             opened = replace(opened, schema=opened._in_days(schema.empty_table()).schema)
         if opened.n_rows == 0:
             raise ValueError(f"{shown(path)}: a table must have rows; got none.")
@@ -279,9 +280,9 @@ class ParquetFiles:
 
         Arrow reads these as numbers, unlike categories of text; pandas' metadata tell them apart.
         """
-        about = self.schema.pandas_metadata
+        about: Any = self.schema.pandas_metadata
         columns = about.get("columns") if isinstance(about, dict) else None
-        names = {
+        names: set[Any] = {
             column.get("name")
             for column in columns or ()
             if isinstance(column, dict) and column.get("pandas_type") == "categorical"
@@ -300,13 +301,15 @@ class ParquetFiles:
         }
         return replace(self, files=files, schema=schema) if categories else self
 
-    def _find_date_texts(self) -> dict[str, pa.DataType]:
+    def _find_date_texts(self, categories: Collection[str]) -> dict[str, pa.DataType]:
         """Return the type of the dates in each feature of text that holds nothing else.
 
+        Those among ``categories`` are left out.
         The whole columns are read for this, because all batches must have the same types.
         """
         are_text = {field.name: is_text(field.type) for field in self.schema}
-        kinds = {name: _TIMES for name in self.features if are_text.get(name)}
+        names = [name for name in self.features if name not in categories]
+        kinds = {name: _TIMES for name in names if are_text.get(name)}
         with_values = set()
         for table in self.batches([*kinds], self.rows_at_once()) if kinds else ():
             for name, column in zip(table.column_names, table.columns, strict=True):
@@ -616,13 +619,14 @@ def _parts(
     ids: Collection[str],
     is_used: Callable[[str], bool],
     label: str | None,
+    categories: Collection[str],
 ) -> dict[str, _Part]:
     """Return the opened files by name, in order; files of an object store are opened in parallel.
 
-    ``ids``, ``is_used`` and ``label`` are as in
+    ``ids``, ``is_used``, ``label`` and ``categories`` are as in
     :func:`~treerank.datasets.csv_files.csv_as_parquet`.
     """
-    part = partial(_part, ids=ids, is_used=is_used, label=label)
+    part = partial(_part, ids=ids, is_used=is_used, label=label, categories=categories)
     parts: Iterable[_Part]
     if sources[0].store is None:
         parts = map(part, sources)
@@ -633,11 +637,15 @@ def _parts(
 
 
 def _part(
-    source: Source, ids: Collection[str], is_used: Callable[[str], bool], label: str | None
+    source: Source,
+    ids: Collection[str],
+    is_used: Callable[[str], bool],
+    label: str | None,
+    categories: Collection[str],
 ) -> _Part:
     """Return one file with its metadata and schema; a CSV file is converted to Parquet in memory.
 
-    ``ids``, ``is_used`` and ``label`` are as in
+    ``ids``, ``is_used``, ``label`` and ``categories`` are as in
     :func:`~treerank.datasets.csv_files.csv_as_parquet`. Refuses pipes, and CSV files in a store.
     """
     if source.store is None:
@@ -649,7 +657,7 @@ def _part(
         if is_csv(source.name):
             if source.store is not None:
                 raise text_in_store(source.name)
-            table = csv_as_parquet(Path(source.name), ids, is_used, label)
+            table = csv_as_parquet(Path(source.name), ids, is_used, label, categories)
             source = replace(source, location=table)
         with source.opened() as file:
             metadata, schema = file.metadata, file.schema_arrow
