@@ -90,6 +90,14 @@ def test_ids_keep_every_character_and_are_joined_as_text(tmp_path):
     assert read_csv(path, features="document").X["document"].to_pylist() == [1, 2.5]
 
 
+@pytest.mark.parametrize("ids", [["2", "2.5"], ["1", "1.0"], ["1.0", "2"]])
+def test_ids_of_which_some_have_a_fraction_are_text(tmp_path, ids):
+    path = tmp_path / "a.csv"
+    path.write_text("label,query,document,a\n" + "".join(f"1,{i},{i},1\n" for i in ids))
+    data = read_csv(path, document="document")
+    assert data.qid.tolist() == data.doc_ids.tolist() == ids
+
+
 @pytest.mark.parametrize("name", ["b.csv", "b.tsv.gz"])
 def test_what_is_written_as_text_is_read_again(tmp_path, name):
     X = np.array([[0.1, np.nan], [1e-300, 3.0]])

@@ -51,7 +51,7 @@ _BLOCK_SIZES = (2**20, 2**25, 2**31 - 1)
 #: Ids that are numbers: no character of them is lost, as in 007, 1.10 or 1e5.
 _PLAIN = {
     pa.int64(): r"^(0|-?[1-9]\d{0,17})$",
-    pa.float64(): r"^(0|-?[1-9]\d{0,9})(\.0|\.\d{0,4}[1-9])?$",
+    pa.float64(): r"^(0|-?[1-9]\d{0,9})(\.0|\.\d{0,4}[1-9])$",
 }
 #: What is said of a column of other bytes.
 _UTF8 = "must be text in UTF-8; got other bytes."
