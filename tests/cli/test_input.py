@@ -28,6 +28,14 @@ def test_bad_input_exits_with_1_and_one_line_that_names_the_place(tmp_path, text
     assert not model.exists()
 
 
+def test_standard_input_is_read_once_so_its_error_is_that_of_the_bad_row(files, tmp_path):
+    export = "export", files.model, tmp_path / "o.json", "--format", "solr", "--check", "-", "-q"
+    rows = files.test.read_bytes() + b"1 qid:7 1:bad\n"
+    said = run(*export, input=rows, code=1).stderr
+    assert f"line {len(rows.splitlines())}, column 11" in said
+    assert "have rows" not in said
+
+
 def test_what_is_not_there_or_does_not_fit_is_bad_input(files, tmp_path):
     (tmp_path / "wide.txt").write_text("1 qid:1 1:2\n0 qid:1 1:2 9:1\n")
     table = tmp_path / "data.csv"

@@ -105,8 +105,8 @@ def export(
         options = {"sparse": sparse} | columns | shared.given(document=document)
         try:
             documents = tuple(shared.read_for(ranker, reporter, check, **options))
-        except ValueError:  # labels are not needed, only told of
-            if label is not None:
+        except ValueError:  # the labels of a table are not needed, only told of
+            if label is not None or format_of(check) is not PARQUET:
                 raise
             X, _, qid = shared.read_for(ranker, reporter, check, **options | {"label": None})
             documents = X, None, qid
