@@ -346,6 +346,28 @@ def test_gzip_needs_no_name_and_what_is_no_text_is_called_by_its_kind(tmp_path):
             read_csv(path)
 
 
+@pytest.mark.parametrize("place", [0, 2, 4])
+@pytest.mark.parametrize("end", ['" end"', '"', '5" disk'])
+def test_rows_between_two_cells_that_begin_with_a_quote_are_not_lost(tmp_path, place, end):
+    path, header = tmp_path / "a.tsv", ["label", "query", "a", "b"]
+    header.insert(place, "title")
+    lines = ["\t".join(header)]
+    for i, title in enumerate(["tv", '"big tv"', '" loose', "x", "y", end, "z"]):
+        cells = [str(i % 2), "q", str(i), ""]
+        cells.insert(place, title)
+        lines.append("\t".join(cells))
+    path.write_text("\n".join(lines))
+    with pytest.raises(ValueError, match=r"'title': a cell must not hold rows .* in row 2\. Dou"):
+        read_csv(path)
+
+
+@pytest.mark.parametrize("cell", ["Main Street 5\nParis, France, EU", "a\n\n", "1\n1,2,3\n2"])
+def test_cells_may_have_lines(tmp_path, cell):
+    path = tmp_path / "a.csv"
+    path.write_text(f'label,query,address\n1,q,"{cell}"\n0,q,b\n')
+    assert read_csv(path).X["address"].to_pylist() == [cell, "b"]
+
+
 @pytest.mark.parametrize("name", ["query", "sku", "brand"])
 def test_a_column_that_is_not_utf_8_is_named(tmp_path, name):
     path, cells = tmp_path / "a.csv", {"query": "q", "sku": "s", "brand": "b"} | {name: "né"}

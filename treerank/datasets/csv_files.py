@@ -97,6 +97,7 @@ def csv_as_parquet(
     if table.column_names[0] == "":  # the index of a pandas data frame
         table = table.remove_column(0)
     _refuse_open_quote(path, table, delimiter)
+    _refuse_rows_in_cells(path, table, delimiter)
     columns, misread = [], []
     for name, column in zip(table.column_names, table.columns, strict=True):
         if name in ids:
@@ -430,6 +431,44 @@ def _refuse_open_quote(path, table, delimiter):
             if n_quotes % 2:
                 rule = f"a quote must be closed; got {quote(cell)} in row {len(column) - 1}."
                 raise column_error(path, name, rule)
+
+
+def _refuse_rows_in_cells(path, table, delimiter):
+    """Refuse a cell that holds the rows up to the next quote, because it begins with a quote.
+
+    As in ``" loose`` and, some rows later, ``" end"``. Each line of such a cell would be a row, so
+    it has delimiters and, in columns of numbers, numbers; other cells of several lines are text.
+    """
+    n_delimiters = table.num_columns - 1
+    if n_delimiters == 0:
+        return
+    numbers = [k for k, kind in enumerate(table.schema.types) if _is_of_numbers(kind)]
+    for index, (name, column) in enumerate(zip(table.column_names, table.columns, strict=True)):
+        if not pa.types.is_string(column.type):
+            continue
+        has_lines = compute.match_substring(column, "\n")
+        if not compute.any(has_lines).as_py():
+            continue
+        n_ends = compute.multiply(compute.count_substring(column, "\n"), n_delimiters)
+        has_rows = compute.equal(compute.count_substring(column, delimiter), n_ends)
+        rows = compute.indices_nonzero(compute.and_(has_lines, has_rows))
+        for row in rows.to_pylist():
+            cell = column[row].as_py()
+            lines = [line.split(delimiter) for line in cell.split("\n")]
+            sizes = [n_delimiters - index, *[n_delimiters] * (len(lines) - 2), index]
+            if [len(line) - 1 for line in lines] == sizes and all(
+                line[k] in MISSING_TEXTS or re.match(NUMBER, line[k])
+                for line in lines[1:]
+                for k in numbers
+                if k < len(line)
+            ):
+                rule = f"a cell must not hold rows of the file; got {quote(cell)} in row {row}"
+                advice = "Double the quotes within a cell, and write one more at both of its ends."
+                raise column_error(path, name, f"{rule}. {advice}")
+
+
+def _is_of_numbers(kind):
+    return pa.types.is_integer(kind) or pa.types.is_floating(kind)
 
 
 def _count(is_so):
