@@ -406,6 +406,20 @@ def test_a_query_runs_on_a_table_with_truth_values(part, kind, tmp_path, monkeyp
         export(ranker, tmp_path / "model.sql", format="sql", check=documents)
 
 
+def test_a_query_rounds_large_integers_as_the_model_does(tmp_path):
+    integers = 2**53 + np.arange(-40, 40)  # of which doubles are those below 2**53, and even ones
+    documents = pd.DataFrame({"popularity": integers, "loss": -integers})
+    signs = [documents["popularity"].to_numpy() > 2**53 + k for k in (0, 4, 8)]
+    ranker = TreeDirectRanker(HistogramTrees(5, min_child_samples=1), random_state=0)
+    ranker.fit(documents, np.sum(signs, axis=0), np.zeros(80, dtype=int))
+    export(ranker, tmp_path / "model.sql", format="sql", check=documents)
+    connection = sqlite3.connect(":memory:")
+    documents.to_sql("documents", connection, index=False)
+    scores = pd.read_sql((tmp_path / "model.sql").read_text(), connection)["score"]
+    np.testing.assert_allclose(scores, ranker.predict(documents), rtol=1e-12)
+    connection.close()
+
+
 @pytest.mark.parametrize("names", [["score", *"bcd"], ["a", "A", "c", "d"], ["Score_2", *"bcd"]])
 def test_names_that_a_query_could_not_tell_apart_are_refused(names, tmp_path):
     ranker = clone(FEW).fit(pd.DataFrame(SMALL[0], columns=names), *SMALL[1:])

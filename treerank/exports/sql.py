@@ -4,7 +4,8 @@ A tree is a ``CASE``, and missing values are NULL. Categories appear as in the d
 are added in order, as in all formats, in subqueries of at most 200 trees, because databases limit
 the depth of an expression; so a model with more trees also returns the partial sums ``score_1`` and
 so on. Numbers are written with an exponent, which makes them doubles rather than decimals. A column
-that may be of truth values is cast, because databases compare BOOLEAN with no number.
+that may be of truth values is cast, because databases compare BOOLEAN with no number, and so is
+one that is compared with a number from 2**53 on.
 """
 
 from collections.abc import Iterator
@@ -23,6 +24,8 @@ _TOGETHER = 200
 _MOST_BYTES = 1_000_000  # of a query, by default in SQLite
 _SURE_DIGITS = 15  # decimals of up to 15 digits are read as the same double everywhere
 _LARGEST = np.finfo(np.float64).max
+#: From this on, SQLite compares an integer exactly with a double, to which models round it.
+_LARGEST_INTEGER = 2**53
 
 
 def write_sql(written: Written) -> str:
@@ -129,7 +132,8 @@ def _conditions(written: Written, node: Node, *, is_number: bool) -> tuple[str, 
     """
     column, missing_up_to = f"d.{quoted(written.names[node.feature])}", written.forest.missing_up_to
     if node.codes is None:
-        name = column if is_number else _as_number(column)
+        is_exact = abs(node.threshold) < _LARGEST_INTEGER
+        name = column if is_number and is_exact else _as_number(column)
         limit = _number(float(np.clip(node.threshold, -_LARGEST, _LARGEST)))
         left, right = f"{name}<={limit}", f"{name}>{limit}"
         if node.threshold == np.inf:
