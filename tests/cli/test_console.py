@@ -78,6 +78,15 @@ def test_output_that_cannot_be_written_is_one_line(files, command, redirection):
     assert done.stderr == f"treerank: stdout: {error}\n"
 
 
+@pytest.mark.parametrize("redirection", ["2>/dev/full", "2>&1 >/dev/null | head -1"])
+def test_messages_that_cannot_be_written_lose_no_model(files, tmp_path, redirection):
+    words = [sys.executable, "-m", "treerank", "fit", files.train, "-m", tmp_path / "m", *SMALL]
+    line = f"{' '.join(map(str, words))} {redirection}; exit ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert (tmp_path / "m").read_bytes() == files.model.read_bytes()
+
+
 def test_help_and_version_import_no_large_packages():
     script = (
         "import sys; from typer.testing import CliRunner; from treerank.cli.app import app\n"

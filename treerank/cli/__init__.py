@@ -7,6 +7,8 @@ import atexit
 import io
 import os
 import sys
+from contextlib import suppress
+from typing import Any, TextIO
 
 __all__ = ["main"]
 INTERRUPTED = 130
@@ -26,6 +28,7 @@ def main() -> None:
     """
     _replace_closed_streams()
     _write_utf8()
+    _ignore_errors_of_stderr()
     interrupts: list[int] = []
     atexit.register(_end_interrupted, interrupts)  # the first that is registered runs last
     try:
@@ -69,6 +72,31 @@ def _write_utf8():
             stream.reconfigure(errors="replace")
         else:
             stream.reconfigure(encoding="utf-8")
+
+
+class _Unfailing:
+    """A stream of text that forgets what cannot be written to another one, as on a full disk."""
+
+    def __init__(self, stream: TextIO):
+        self._stream = stream
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def write(self, text: str) -> int:
+        try:
+            return self._stream.write(text)
+        except OSError:
+            return len(text)
+
+    def flush(self) -> None:
+        with suppress(OSError):
+            self._stream.flush()
+
+
+def _ignore_errors_of_stderr():
+    """Let a full disk or a pipe that is not read to its end lose messages, but no model."""
+    sys.stderr = _Unfailing(sys.stderr)
 
 
 def _end_interrupted(interrupts):
