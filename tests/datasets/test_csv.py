@@ -6,6 +6,8 @@ from unittest.mock import ANY
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from command_line import SMALL, run
 
@@ -314,6 +316,31 @@ def test_decimal_commas_are_not_what_is_wrong_in_a_column(tmp_path, cell, rule, 
     path.write_text("label;query;a\n" + "1;q;2,5\n" * 20 + f"0;q;{cell}\n")
     with pytest.raises(ValueError, match=rf"'a': .*{rule}.* got '{cell}' in row 20 \(line 22\)"):
         read_csv(path, label=label)
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.parquet", "folder"])
+def test_columns_that_are_not_read_may_have_the_same_name(tmp_path, name):
+    names, values = (
+        ["label", "query", "f", "x", "x"],
+        [[1, 0], ["q", "q"], [2, 3], [0, 0], [1, 2]],
+    )
+    table = pa.table([pa.array(column) for column in values], names=names)
+    path = tmp_path / name
+    if name == "folder":
+        path.mkdir()
+        for part in ("a", "b"):
+            pq.write_table(table, path / f"{part}.parquet")
+    elif name == "a.csv":
+        path.write_text(f"{','.join(names)}\n1,q,2,0,1\n0,q,3,0,2\n")
+    else:
+        pq.write_table(table, path)
+    for options in ({"drop": "x"}, {"features": "f"}, {"features": ["f", "x"], "drop": ["x"]}):
+        assert read_parquet(path, **options).X["f"].to_pylist()[:2] == [2, 3]
+        for batch in read_batches(path, **options, comments=True):
+            assert batch.X.column_names == ["f"]
+    for options in ({}, {"features": "x"}, {"features": "f", "label": "x"}):
+        with pytest.raises(ValueError, match="column 'x': must be there once; got it twice"):
+            read_parquet(path, **options)
 
 
 def test_a_column_is_one_thing(tmp_path):

@@ -397,8 +397,10 @@ class ParquetFiles:
                         other = f"Write {spelled(argument, 'NAME')} for another."
                     rule = f"the column for {argument} {rule} {other}"
                 raise column_error(path, name, rule)
+            if name in dropped:
+                continue
             kind = self.schema.field(name).type
-            if name not in dropped and not any_type and not _is_allowed(role, kind):
+            if not any_type and not _is_allowed(role, kind):
                 rule = _RULES.get(role, "numbers, text or dates")
                 drop = "drop it" if has_spelling("drop") else "drop it by `treerank convert`"
                 advice = f" Convert the column to numbers, such as days, or {drop}."
@@ -664,7 +666,7 @@ def _part(
             groups = map(metadata.row_group, range(metadata.num_row_groups))
             _check_length(source.name, sum(group.num_rows for group in groups), metadata.num_rows)
             schema.pandas_metadata  # noqa: B018 - damaged, it is an error
-            _check_names(source.name, schema)
+            _check_names(source.name, schema, lambda name: name in ids or is_used(name))
             for name, value in source.folder_values.items():
                 column = pa.field(name, value.type)
                 index = schema.get_field_index(name)  # folders count, as for pyarrow and Spark
@@ -693,10 +695,10 @@ def _in_same_types(files: dict[str, _Part]) -> tuple[dict[str, _Part], pa.Schema
     return same, schema
 
 
-def _check_names(path, schema):
-    """Refuse a schema with two columns of one name."""
+def _check_names(path, schema, is_read):
+    """Refuse a schema with two columns of one name, of which ``is_read(name)`` is true."""
     for name, count in Counter(schema.names).items():
-        if count > 1:
+        if count > 1 and is_read(name):
             raise column_error(path, name, "must be there once; got it twice.")
 
 
