@@ -274,6 +274,10 @@ def _held_out_count(size: Any, n_queries: int) -> int:
 
     Refuses a size that leaves either set without a query.
     """
+    if n_queries < 2:
+        raise ValueError(
+            f"there must be at least two queries, of which some are held out; got {n_queries}."
+        )
     n_test = int(size) if is_whole(size) else 0
     if isinstance(size, float | np.floating) and 0 < size < 1:
         n_test = math.ceil(size * n_queries)

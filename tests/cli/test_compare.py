@@ -83,6 +83,24 @@ def test_hold_outs_take_the_place_of_folds(letor_file):
     assert "2 splits" in result.stdout
 
 
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ([], "--folds must be at most the number of queries, 1; got 5."),
+        (["--folds", 3], "--folds must be at most the number of queries, 1; got 3."),
+        (
+            ["--hold-outs", 3],
+            "there must be at least two queries, of which some are held out; got 1.",
+        ),
+    ],
+)
+def test_one_query_is_not_split(tmp_path, options, message):
+    path = tmp_path / "one.csv"
+    path.write_text("label,query,a\n1,q,2\n0,q,3\n")
+    said = refusal("compare", path, "--ranker", "MART", *options, "-q")
+    assert said == f"treerank: {message}\n"
+
+
 def test_tested_queries_are_later_and_users_are_whole(tmp_path):
     qid = np.repeat(np.arange(40), 10)
     rng = np.random.default_rng(0)

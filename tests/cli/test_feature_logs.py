@@ -32,6 +32,7 @@ def test_a_feature_log_becomes_a_table_of_the_judged_documents(log, tmp_path):
 @pytest.mark.parametrize(
     ("options", "code", "message"),
     [
+        (["--judgments", "film.csv"], 1, "got ['query', 'film', 'rating']. Rename the column.\n"),
         (["--feature-set", "book.csv"], 2, "a feature log: must come with --judgments"),
         (["--judgments", "book.csv", "--id", "sku"], 2, "with no options for the columns of DATA"),
         (["--judgments", "book.csv", "--feature-set", "set.json"], 1, r"lacks \['age'\] and al"),
@@ -39,6 +40,7 @@ def test_a_feature_log_becomes_a_table_of_the_judged_documents(log, tmp_path):
 )
 def test_a_log_that_does_not_fit_is_refused(log, options, code, message, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "film.csv").write_text("query,film,rating\nshoes,a,3\n")
     (tmp_path / "set.json").write_text('{"features": [{"name": "age"}]}')
     said = run("convert", log, "train.csv", *options, code=code).stderr
     assert message.replace("\\", "") in said

@@ -202,7 +202,7 @@ class Commands(TyperGroup):
         if "valid" in options:
             options["eval_set"] = options["valid"]
         if "folds" in options:
-            options["cv"] = options["folds"]
+            options["cv"] = options["n_splits"] = options["folds"]
         if "metric" in options:  # one or several
             options["metrics"] = options["metric"]
         self.options.update(options)

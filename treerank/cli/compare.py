@@ -25,7 +25,6 @@ from treerank.metrics.registry import CONVENTIONS
 from treerank.model_selection import QueryKFold, QueryShuffleSplit, QueryTimeSplit
 from treerank.progress import listening
 from treerank.registry import RANKERS, ranker_class
-from treerank.spelling import spelling
 
 DEFAULT_METRICS = ("ndcg@10", "map")
 #: Rankers that can be made without settings: others need a column, trees, or a ranker of stages.
@@ -296,5 +295,4 @@ def _splits(
         cv = QueryTimeSplit(columns["time"], n_splits=folds or 5, gap=gap)
     elif hold_outs is None:
         cv = QueryKFold(folds or 5, shuffle=True, random_state=seed)
-    with spelling({"n_splits": "--folds"}):
-        return list(cv.split(data.X, data.y, data.qid, groups=columns.get("groups")))
+    return list(cv.split(data.X, data.y, data.qid, groups=columns.get("groups")))

@@ -28,6 +28,7 @@ from treerank.documents.columns import BEHAVIOR_NAMES
 from treerank.documents.number_texts import NUMBER
 from treerank.files.compression import is_regular_file, open_text
 from treerank.parameters import check_arguments
+from treerank.spelling import has_spelling
 
 Triples = Iterator[tuple[Any, Any, Any]]
 #: Names of columns of CSV files, in lower case.
@@ -326,7 +327,9 @@ def _column(role: str, requested: str | None, names: list[str], usual: Sequence[
         rule, advice = f"{quote(requested)}", ""
         if requested is None:
             rule = f"one of {[*usual]}"
-            advice = f" For another one, write read_judgments(path, {role}=...)."
+            advice = " Rename the column."
+            if has_spelling("path"):
+                advice = f" For another one, write read_judgments(path, {role}=...)."
         raise ValueError(f"{role} must be a column, {rule}; got {quote(names)}.{advice}")
     if usual is _LABEL and requested is None and len(columns) > 1:
         rule = f"{role} must name the column of labels; got None and {[names[i] for i in columns]}"
