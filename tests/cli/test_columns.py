@@ -248,7 +248,8 @@ def test_embeddings_of_a_table_are_features_of_every_command(shop, tmp_path):
     embedded.write_parquet(path)
     run("convert", path, by_entry, *NAMED, "-q")
     assert pl.read_csv(by_entry).columns[-3:] == ["v_0", "v_1", "v_2"]
-    run("fit", path, "-m", tmp_path / "m", "--valid", path, *NAMED, *SMALL)
+    said = run("fit", path, "-m", tmp_path / "m", "--valid", path, *NAMED, *SMALL).stderr
+    assert said.count(", 7 features, ") == 2
     run("fit", by_entry, "-m", tmp_path / "n", "--valid", by_entry, *NAMED, *SMALL)
     memory = ["--memory", "1M", "--feature-part", "histogram"]
     run("fit", path, "-m", tmp_path / "h", *memory, *NAMED, *SMALL)

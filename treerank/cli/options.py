@@ -2,6 +2,7 @@
 
 import csv
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -20,7 +21,7 @@ from treerank.datasets.formats import (
 )
 from treerank.datasets.parquet_files import ParquetFiles, as_floats, as_ids, column_names
 from treerank.documents.columns import default_names
-from treerank.documents.embeddings import sources_of
+from treerank.documents.embeddings import embedding_sizes, sources_of
 from treerank.documents.features import feature_names_of
 from treerank.documents.queries import QueryGroups
 from treerank.documents.ranking_data import RankingData
@@ -241,9 +242,24 @@ def read_data(reporter: Reporter, path: Path, **options: Any) -> RankingData:
     """Read a data file and show its size."""
     with reporter.step(f"reading {shown(path)}") as step:
         data = read_ranking_data(path, **options)
-        n_features = counted(data.X.shape[1], "feature")
+        n_features = counted(_n_features(data.X), "feature")
         step.done = f"read {shown(path)}: {size_of(data.y, data.qid)}, {n_features}"
     return data
+
+
+def _n_features(X: Any) -> int:
+    """Return the number of features of a matrix or table, each entry of an embedding being one.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> _n_features(pa.table({"price": [9.5, 7.0], "title": [None, [0.5, 0.25]]}))
+    3
+    """
+    n_features: int = X.shape[1]
+    with suppress(ValueError):  # of lists that are all missing, which only a fit refuses
+        n_features += sum(size - 1 for size in embedding_sizes([X]).values())
+    return n_features
 
 
 def size_of(y: Any, qid: Any) -> str:
