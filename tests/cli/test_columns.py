@@ -11,6 +11,7 @@ from command_line import SMALL, refusal, run
 
 import treerank
 from treerank import LightGBMTrees, TreeDirectRanker
+from treerank.cli.report import _column_scores
 from treerank.clicks import simulate_clicks
 from treerank.datasets import read_letor, write_letor
 from treerank.forests.reading import read_forest
@@ -271,6 +272,12 @@ def test_embeddings_of_a_table_are_features_of_every_command(shop, tmp_path):
     assert "ndcg" in compared.lower()
     run("report", tmp_path / "m", path, "-o", tmp_path / "page.html", "-q", "--train", path)
     assert "v_1" in (tmp_path / "page.html").read_text(encoding="utf-8")
+    scores = [_column_scores(data, "v_1") for data in (path, by_entry)]
+    np.testing.assert_allclose(*scores, rtol=1e-6)
+    for name in ("v_3", "a_0"):
+        said = refusal("report", tmp_path / "m", path, "--baseline", name, "-q")
+        assert "--baseline must be a file or one of ['a', 'b', 'c', 'd', 'grade'" in said
+        assert said.endswith(f"; got {name}.\n")
     export = ["export", tmp_path / "m", tmp_path / "o.py", "--format", "python", "--check", path]
     assert "0 pairs change order" in run(*export).stdout
     run("convert", path, tmp_path / "t.txt", *NAMED[:4], "--drop", "sku", "-q")

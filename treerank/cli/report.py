@@ -14,6 +14,7 @@ from treerank.cli.rank import document_names
 from treerank.clicks.tables import named_columns
 from treerank.datasets.formats import PARQUET, format_of
 from treerank.datasets.parquet_files import ParquetFiles, column_names
+from treerank.documents.embeddings import sources_of, with_entries
 from treerank.files.compression import STANDARD_INPUT
 from treerank.files.object_stores import shown
 from treerank.rankers.column_ranker import score_below
@@ -105,11 +106,21 @@ def report(
 
 
 def _column_scores(path: Path, name: str) -> np.ndarray:
-    """Return the scores in a column of a table, a feature or not; missing ones are below all."""
+    """Return the scores in a column of a table, a feature or not; missing ones are below all.
+
+    ``title_0`` is the first entry of the embeddings in a column ``title``.
+    """
     names = column_names(path)
-    if name not in names:
+    (source,) = sources_of([name], names)
+    column = None
+    if name in names:
+        (column,) = named_columns(path, {"baseline": name}, ids=())
+    elif source in names:
+        (lists,) = ParquetFiles.open(path, None, None, [source]).columns([source])
+        entries = with_entries(pa.table({source: lists}))
+        column = entries[name].to_numpy() if name in entries.column_names else None
+    if column is None:
         raise ValueError(f"--baseline must be a file or one of {names}; got {name}.")
-    (column,) = named_columns(path, {"baseline": name}, ids=())
     scores = as_numbers("baseline", column)
     return np.where(np.isnan(scores), score_below(scores), scores)
 
