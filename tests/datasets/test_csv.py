@@ -186,6 +186,8 @@ def test_categories_stay_text_whatever_they_contain(tmp_path):
         assert data.X["size"].to_pylist() == ["38", "39"]
         assert data.X["code"].to_pylist() == ["01", "1,5"]
         assert data.X["day"].to_pylist() == ["2026-01-01", None]
+    with pytest.raises(ValueError, match=r"column 'sise': must exist; got \['label', 'query', 's"):
+        read_csv(path, categories="sise")
     assert read_csv(path, categories="size", features="size").X["size"].to_pylist() == ["38", "39"]
 
 

@@ -223,7 +223,9 @@ def _width_for(models: dict[str, Any], path: Path, has_others: bool) -> dict[str
         return {}
     if format_of(path) is not PARQUET:
         return {"n_features": max(model.n_features_in_ for model in models.values())}
-    categories = [*chain.from_iterable(map(shared.categories_of, models.values()))]
+    columns = column_names(path)
+    texts = chain.from_iterable(map(shared.categories_of, models.values()))
+    categories = [name for name in texts if name in columns]
     if has_others or any(feature_names_of(model) is None for model in models.values()):
         return {"categories": categories}
     return {"features": _columns_used(models, path), "categories": categories}

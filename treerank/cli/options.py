@@ -206,8 +206,9 @@ def width_of(
     were text in training.
     """
     if format_of(path) is PARQUET:
-        features = names if names is None else sources_of(names, column_names(path))
-        return given(features=features, categories=[*categories])
+        columns = column_names(path)
+        features = names if names is None else sources_of(names, columns)
+        return given(features=features, categories=[c for c in categories if c in columns])
     return {"n_features": n_features}
 
 

@@ -148,6 +148,9 @@ class ParquetFiles:
         files = _parts(sources, id_columns, is_used, label, categories)
         first = sources[0].name
         files, schema = _in_same_types(files)
+        for name in categories:
+            if name not in schema.names:
+                raise column_error(first, name, f"must exist; got {quote(schema.names)}.")
         if chosen is None:
             other = {*RESERVED, label, query, document, *_index_columns(schema)}
             chosen = [name for name in schema.names if name not in other]
