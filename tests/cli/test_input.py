@@ -156,9 +156,6 @@ FIT, COMPARE = ["fit", "absent", "--model", "m"], ["compare", "absent"]
             [*FIT, "--feature-part", "mlp"],
             "must be one of ['auto', 'histogram', 'lightgbm', 'streaming', 'x",
         ),
-        ([*FIT, "--metric", "map", "--metric=mrr"], "--metric must be given once; got it 2 times."),
-        ([*FIT, "--model", "other"], "--model must be given once; got it 2 times. See"),
-        (["rank", "m", "x", "--top", "1", "--top", "2"], "--top must be given once"),
         (["export", "m", "o", "--seed", "3"], "No such option: --seed"),
         (["export", "m", "o", "--format", "elastic"], "It is now 'elasticsearch'; the plugin"),
         ([*FIT, "--metric", "map,ndcg"], "must be a single metric, which"),
@@ -282,3 +279,11 @@ def test_traceback_shows_where_an_error_came_from(files, tmp_path, index):
     result = run(*words, code=1)
     assert isinstance(result.exception, FileNotFoundError)
     assert "--traceback: No such file" in refusal("rank", "-q", files.model, "--", "--traceback")
+
+
+def test_an_option_that_takes_one_value_and_comes_twice_is_warned_of(files):
+    command = ["evaluate", files.model, files.test, "--metric", "map", "--metric", "mrr", "-q"]
+    assert run(*command).stderr == ""
+    said = run("rank", files.model, files.test, "--top", 1, "--digits=3", "--top=2", "-q").stderr
+    warning = "treerank: warning: --top takes one value and is there 2 times: the last one counts."
+    assert said == f"{warning}\n"

@@ -204,6 +204,16 @@ def test_our_rankers_watch_the_validation_set_in_pipelines_too():
     assert "Validation" not in str(compare(rankers, DATA, cv=2).summary())
 
 
+class Watching(BaseEstimator):
+    """A ranker of another package whose ``fit`` takes a validation set."""
+
+    def fit(self, X, y, qid=None, eval_set=None):
+        return self
+
+    def predict(self, X):
+        return np.asarray(X)[:, 0]
+
+
 @pytest.mark.parametrize(
     ("ranker", "who"),
     [
@@ -214,6 +224,7 @@ def test_our_rankers_watch_the_validation_set_in_pipelines_too():
         (RankSVM(), "none"),
         (CoordinateAscent(), "it"),
         (NestedRanker(TreeDirectRanker("linear")), "none"),
+        (NestedRanker(Watching()), "it"),
         (NestedRanker(TreeDirectRanker(HistogramTrees(min_child_samples=1))), "it"),
     ],
 )

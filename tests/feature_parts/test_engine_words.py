@@ -93,8 +93,7 @@ def test_the_value_that_stands_for_the_best_score_is_that_of_the_model():
     valid = make_web_search(20, n_features=10, random_state=1)
     ranker = TreeDirectRanker(random_state=0)
     ranker.fit(*make_web_search(60, n_features=10, random_state=0), eval_set=valid)
-    advice = "evals_result_, whose value at best_iteration_ - 1 is that of the model"
-    with pytest.raises(AttributeError, match=advice):
+    with pytest.raises(AttributeError, match=r"write score\(X, y, qid\) with the validation set"):
         ranker.best_score_  # noqa: B018
     values = ranker.evals_result_["validation"]["ndcg@10"]
     assert values[ranker.best_iteration_ - 1] == ranker.score(*valid)

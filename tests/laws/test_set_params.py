@@ -9,6 +9,7 @@ from scipy.sparse import csr_matrix
 from small_rankers import DATA, NAMES, made
 
 from treerank import TreeDirectRanker, load
+from treerank.datasets import Batches, RankingData
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -58,3 +59,19 @@ def test_fit_takes_what_the_parameters_read(name):
         ranker.fit(*DATA, eval_set=data)
     ranker.set_params(**{parameter: sparse}).fit(*data, eval_set=data)
     assert outcome(ranker, SPARSE) == ranker.predict(DATA.X).tolist()
+
+
+@pytest.mark.parametrize("name", ["histogram", "mlp", "AdaRank"])
+def test_the_last_fit_predicts_until_the_next_one_has_learned(name):
+    ranker = made(name).fit(*DATA)
+    before, predicted = ranker.predict(DATA.X), []
+    whole = RankingData(*DATA)
+
+    def batches():
+        ranker.predict(DATA.X)  # as to choose documents by the last fit
+        yield whole
+
+    source = [Batches(batches)] if ranker._accepts.batches else DATA
+    ranker.fit(*source, callbacks=[lambda *_: predicted.append(ranker.predict(DATA.X))])
+    assert predicted
+    assert all((scores == before).all() for scores in predicted)

@@ -234,7 +234,7 @@ def test_err_of_a_long_tie_is_the_sum_over_subsets_cut_off_where_it_vanishes():
 
 @pytest.mark.parametrize("metric", [NDCG(k=3), get_metric(lambda y, scores, qid: 0.0)])
 def test_unjudged_documents_are_left_out_before_a_metric_is_prepared(metric):
-    with pytest.raises(ValueError, match=r"y must be finite; got nan in row 1\. Leave documents o"):
+    with pytest.raises(ValueError, match=r"y must be finite; got nan in row 1\. Leave such"):
         metric.prepared([1, np.nan])
 
 

@@ -196,6 +196,8 @@ def test_a_parameter_that_no_file_holds_comes_with_the_class(tmp_path):
     assert loaded.feature_part.fn is np.tanh
     anew = load(tmp_path / "model", parts={"Mapped": partial(Mapped, (0, 2), np.sinh)})
     assert anew.feature_part.fn is np.sinh
+    with pytest.raises(TypeError, match=r"parts\['Mapped'\]: too many positional arguments"):
+        load(tmp_path / "model", parts={"Mapped": partial(Mapped, (0, 2), np.sinh, 3)})
 
 
 NO_CLASSES = {

@@ -91,3 +91,12 @@ def test_the_shell_measures_judged_documents(tmp_path):
     assert values[0]["judged@10"] == 1 > values[1]["judged@10"]
     assert "% are judged" in results[1].stderr
     assert "judged" not in results[0].stderr
+
+
+def test_weights_of_1_change_no_share_of_judged_documents():
+    X, y, qid = make_web_search(6, documents_per_query=10, n_features=3, random_state=0)
+    ranker = TreeDirectRanker("linear").fit(X, y, qid).set_params(metric="judged@10")
+    y = np.where((qid == qid[-1]) | (np.arange(60) < 5), np.nan, y)
+    expected = ranker.score(X, y, qid)
+    assert ranker.score(X, y, qid, sample_weight=np.ones(60)) == pytest.approx(expected)
+    assert expected == pytest.approx((4 + 0.5) / 6)

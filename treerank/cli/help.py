@@ -1,4 +1,4 @@
-"""Commands: help with options by panel, and options that come once."""
+"""Commands: help with options by panel, and a warning of options that come twice."""
 
 import shutil
 import textwrap
@@ -8,6 +8,8 @@ from typing import Any
 
 import typer
 from typer.core import TyperCommand
+
+from treerank.checks import warn_user
 
 #: Longest line of a text; examples may be longer.
 _WIDEST = 100
@@ -23,12 +25,13 @@ class Command(TyperCommand):
     """A command whose help groups options under titles."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Parse the arguments; refuse an option that takes one value and comes twice."""
+        """Parse the arguments; warn of an option that takes one value and comes twice."""
         _, _, given = self.make_parser(ctx).parse_args(args=[*args])
         options = [p for p in given if p.param_type_name == "option" and not _is_repeatable(p)]
         for param, n in Counter(options).items():
             if n > 1:
-                ctx.fail(f"{max(param.opts, key=len)} must be given once; got it {n} times.")
+                option = max(param.opts, key=len)
+                warn_user(f"{option} takes one value and is there {n} times: the last one counts.")
         return super().parse_args(ctx, args)
 
     def format_help(self, ctx: Any, formatter: Any) -> None:

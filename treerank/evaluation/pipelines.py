@@ -12,7 +12,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.metadata_routing import get_routing_for_object
 
 from treerank.evaluation.engine_rankers import EngineRanker, Wrapped, duplicate, needs_groups
-from treerank.rankers.ranker import Ranker
+from treerank.rankers.ranker import Ranker, may_stop_early
 
 
 def adapted(ranker: Any) -> Any:
@@ -53,8 +53,11 @@ def stops(ranker: Any) -> bool:
         return bool(ranker.stops_)
     stages = getattr(ranker, "rankers_", None)
     if stages:
-        return any(takes_eval_set(stage) and stops(stage) for stage in stages)
-    if not ranker._stops_early or getattr(ranker, "best_iteration_", 0) is None:
+        return any(
+            stops(stage) if takes_eval_set(stage) else "eval_set" in signature(stage.fit).parameters
+            for stage in stages
+        )
+    if not may_stop_early(ranker) or getattr(ranker, "best_iteration_", 0) is None:
         return False
     patience = [
         value

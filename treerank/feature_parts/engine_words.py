@@ -167,7 +167,7 @@ ATTRIBUTES = {
             *("n_iter_", "tree_count_"),
         ),
         "evals_result_": ("evals_result", "get_evals_result"),
-        "evals_result_, whose value at best_iteration_ - 1 is that of the model": (
+        "score(X, y, qid) with the validation set": (
             *("best_score", "best_score_", "get_best_score"),
         ),
         "feature_importances_": ("feature_importance", "get_feature_importance", "get_score"),

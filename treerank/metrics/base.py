@@ -30,9 +30,7 @@ from treerank.renamed import RenamedMembers
 #: Settings that a name shows in another way than in brackets.
 _UNNAMED = frozenset({"k", "n_relevant"})
 #: Advice where labels for many calls must not be NaN, since scores come without them.
-JUDGED_ALONE = (
-    " Leave documents out that nobody has judged, here and in the scores: y[~np.isnan(y)]."
-)
+JUDGED_ALONE = " Leave such documents out, here and in the scores: y[np.isfinite(y)]."
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -118,7 +118,8 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
     feature_part_ : feature part
         The fitted feature part.
     evals_result_ : dict
-        ``{"validation": {name of the metric: one value per iteration}}``, given an ``eval_set``.
+        ``{"validation": {name of the metric: one value per iteration}}``, given an ``eval_set``;
+        of iterations since a ``StreamingRanker`` last removed or shrunk trees.
     best_iteration_ : int
         Number of iterations that are kept.
 
@@ -320,8 +321,8 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
     @property
     def _accepts(self) -> Accepts:  # type: ignore[override]
         """What the feature part reads, fitted or to be; several labels are a sum of objectives."""
-        is_fitted = "feature_part_" in vars(self)  # parameters may have been set since
-        part = self.feature_part_ if is_fitted else self._part_as_set()
+        is_fitted = "feature_part_" in vars(self) and not self._starts_anew
+        part = self.feature_part_ if is_fitted else self._part_as_set()  # set since, perhaps
         batches = traits_of(part).accepts_batches
         return Accepts(sparse=reads_sparse(part), batches=batches, several_labels=True)
 

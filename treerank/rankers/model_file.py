@@ -10,6 +10,7 @@ that older versions cannot read raises :data:`treerank.files.archive.FORMAT_VERS
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -111,6 +112,12 @@ def _check_parts(parts: Any) -> None:
     entries = [*parts.values()] if is_mapping else parts if isinstance(parts, list | tuple) else []
     classes = [entry.func if isinstance(entry, partial) else entry for entry in entries]
     if parts is None or (is_mapping and all(isinstance(entry, type) for entry in classes)):
+        for name, entry in (parts or {}).items():
+            if isinstance(entry, partial):
+                try:
+                    signature(entry.func).bind_partial(*entry.args, **entry.keywords)
+                except TypeError as error:
+                    raise TypeError(f"parts[{name!r:.50}]: {error}") from error
         return
     first = classes[0] if classes else None
     name = getattr(first, "__name__", "Own" if first is None else type(first).__name__)

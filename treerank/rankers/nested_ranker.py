@@ -182,7 +182,8 @@ class NestedRanker(Ranker):
     @property
     def _accepts(self) -> Accepts:  # type: ignore[override]
         """What the ranker of the first stage accepts, except batches and several labels."""
-        first: Any = self.rankers_[0] if "rankers_" in vars(self) else self.ranker
+        is_fitted = "rankers_" in vars(self) and not self._starts_anew
+        first: Any = self.rankers_[0] if is_fitted else self.ranker
         accepts: Accepts = _attribute_of(first, "_accepts")
         return replace(accepts, batches=False, several_labels=False)
 

@@ -155,6 +155,8 @@ class Ranker(Scored):
     _given_queries: Sequence[TrainingQueries] = ()
     #: Whether a fit goes on from a checkpoint.
     _resumes: bool = False
+    #: Whether a fit is running that takes nothing from the last one: it reads documents anew.
+    _starts_anew: bool = False
     #: Whether an ``eval_set`` may change what is learned, not only the calibration.
     _stops_early: ClassVar[bool] = True
     propensities_: np.ndarray | None = None
@@ -242,9 +244,7 @@ class Ranker(Scored):
         """
         self._check_settings()
         self._refuse_useless_checkpoint()
-        if not self._continues():
-            for name in self._learned:  # else documents would be read for the last fit
-                self.__dict__.pop(name, None)
+        self._starts_anew = not self._continues()
         if isinstance(X, tuple):  # other fits do not wait for this import
             from treerank.clicks.click_data import ClickData
 
@@ -285,6 +285,7 @@ class Ranker(Scored):
                 "score(X, y, qid) and get_metric(name)(y, ranker.predict(X), qid) measure the "
                 "fitted ranker."
             )
+        self.__dict__.pop("_starts_anew", None)
         return self
 
     @answered
@@ -590,3 +591,15 @@ def _tell_of_unlabeled(pairs: GivenPairs, y: np.ndarray) -> None:
             f"{n_lost} of {n_pairs} given_pairs do not count: y is NaN for one of their rows. "
             f"{advice}"
         )
+
+
+def may_stop_early(ranker: Ranker) -> bool:
+    """Return whether an ``eval_set`` may change what a ranker learns.
+
+    Examples
+    --------
+    >>> from treerank.baselines import ListNet, RankSVM
+    >>> may_stop_early(ListNet()), may_stop_early(RankSVM())
+    (True, False)
+    """
+    return ranker._stops_early

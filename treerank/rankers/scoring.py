@@ -272,9 +272,14 @@ def measured(
 
 
 def _weight_of_queries(weight: Any, judged: np.ndarray, groups: QueryGroups) -> np.ndarray:
-    """Return the mean weight of the judged documents of each query; 0 where none is judged."""
+    """Return the mean weight of the judged documents of each query; of all where none is judged.
+
+    The share of judged documents is 0 where none is, other metrics are NaN.
+    """
     n_judged = np.bincount(groups.codes, judged)
-    return np.bincount(groups.codes, weight * judged) / np.maximum(n_judged, 1)
+    n = np.where(n_judged > 0, n_judged, groups.sizes)
+    counts = judged | (n_judged == 0)[groups.codes]
+    return np.bincount(groups.codes, weight * counts) / n
 
 
 def warn_of_one_query(

@@ -239,11 +239,11 @@ def _measured(metrics, y, scores, groups):
     measured = [metric for metric, has in zip(metrics, has_value, strict=True) if has]
     unmeasured = [metric for metric, has in zip(metrics, has_value, strict=True) if not has]
     if not measured:
-        advised = "ndcg@10" if y.min() >= 0 else "pairwise_accuracy"  # negative labels have no gain
         names = [metric.name for metric in unmeasured]
         raise ValueError(
             f"{spelled('metrics')} must have a value for some query; got {quote(names)}: "
-            f"{_why_without_value(unmeasured)}. Name others, such as {spelled('metrics', advised)}."
+            f"{_why_without_value(unmeasured)}. Name others, such as "
+            f"{spelled('metrics', 'pairwise_accuracy')}."
         )
     return measured, unmeasured
 

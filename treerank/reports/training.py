@@ -48,7 +48,9 @@ def _learning_curves(ranker: Any) -> list[Markup]:
         return []
     recorded = LearningCurves(recorded)
     best = getattr(ranker, "best_iteration_", None)
-    mark = (float(best), f"kept: {best:,}") if isinstance(best, int | np.integer) else None
+    part = getattr(ranker, "feature_part_", None)
+    before = getattr(part, "_measured_after", None) or 0  # iterations of earlier fits, unmeasured
+    mark = (float(best - before), f"kept: {best:,}") if isinstance(best, int | np.integer) else None
     charts = list[Markup]()
     for metric in dict.fromkeys(name for metrics in recorded.values() for name in metrics):
         chart = recorded.chart(metric=metric)
