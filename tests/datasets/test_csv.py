@@ -375,6 +375,38 @@ def test_gzip_needs_no_name_and_what_is_no_text_is_called_by_its_kind(tmp_path):
             read_csv(path)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        ',label,query,price,title\n0,1,q,2.5,"a\n1,0,q,3.5,b\n2,1,q,2,c"\n3,0,q,2,d\n',  # an index
+        'query,title,label,price\r\nq,"a,1,2.5\r\nq,b,0,\r\nq,c",1,2\r\nq,d,0,1\r\n',
+    ],
+    ids=["index", "CRLF"],
+)
+def test_rows_between_quotes_are_found_beside_an_index_and_before_any_line_end(tmp_path, text):
+    (tmp_path / "a.csv").write_bytes(text.encode())
+    with pytest.raises(ValueError, match="'title': a cell must not hold rows of the file"):
+        read_csv(tmp_path / "a.csv")
+
+
+@pytest.mark.parametrize(
+    ("header", "cell"),
+    [
+        ("title,query,label,price", "see, a, b, c\nok"),
+        ("title,query,label", "Comfy, warm, soft\nnice"),
+        ("query,title,brand,label", "Soft, warm, dry\nby, Acme"),
+    ],
+)
+def test_texts_of_several_lines_that_have_the_commas_of_rows_are_texts(tmp_path, header, cell):
+    values = {"title": f'"{cell}"', "query": "q", "label": "1", "price": "2", "brand": "b"}
+    names, other = header.split(","), values | {"title": "plain", "label": "0"}
+    rows = [",".join(each[name] for name in names) for each in (values, other)]
+    (tmp_path / "a.csv").write_text("\n".join([header, *rows, ""]))
+    X, y, _ = read_csv(tmp_path / "a.csv")
+    assert X["title"].to_pylist() == [cell, "plain"]
+    assert y.tolist() == [1, 0]
+
+
 @pytest.mark.parametrize("place", [0, 2, 4])
 @pytest.mark.parametrize("end", ['" end"', '"', '5" disk'])
 def test_rows_between_two_cells_that_begin_with_a_quote_are_not_lost(tmp_path, place, end):

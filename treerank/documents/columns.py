@@ -386,7 +386,9 @@ def _category_advice(column: Any, levels: Sequence[Any]) -> str:
     if not column.implementation.is_pandas_like() or column.dtype.is_float():
         advice = f"The categories of fit are {quote([*levels])}."
         if are_text and column.implementation.is_pyarrow() and has_spelling("categories"):
-            advice += f" {spelled('categories', [column.name])} of read_csv keeps the text."
+            advice += (
+                f" {spelled('categories', [column.name])} of treerank.read_csv keeps the text."
+            )
         return advice
     kind = "str" if are_text else "category"
     return f"Write X[{quote(column.name)}] = X[{quote(column.name)}].astype({quote(kind)})."
