@@ -2,14 +2,13 @@
 
 import shutil
 import textwrap
+import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 import typer
 from typer.core import TyperCommand
-
-from treerank.checks import warn_user
 
 #: Longest line of a text; examples may be longer.
 _WIDEST = 100
@@ -31,7 +30,8 @@ class Command(TyperCommand):
         for param, n in Counter(options).items():
             if n > 1:
                 option = max(param.opts, key=len)
-                warn_user(f"{option} takes one value and is there {n} times: the last one counts.")
+                message = f"{option} takes one value and is there {n} times: the last one counts."
+                warnings.warn(message, UserWarning, stacklevel=2)
         return super().parse_args(ctx, args)
 
     def format_help(self, ctx: Any, formatter: Any) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from treerank.checks import has_methods
 from treerank.clicks.propensities import Propensities
 from treerank.display.charts import Curve
 from treerank.progress import LearningCurves
@@ -48,9 +49,9 @@ def _learning_curves(ranker: Any) -> list[Markup]:
         return []
     recorded = LearningCurves(recorded)
     best = getattr(ranker, "best_iteration_", None)
-    part = getattr(ranker, "feature_part_", None)
-    before = getattr(part, "_measured_after", None) or 0  # iterations of earlier fits, unmeasured
-    mark = (float(best - before), f"kept: {best:,}") if isinstance(best, int | np.integer) else None
+    # The curves of a stream begin after the trees of earlier batches, which it counts as kept.
+    best = None if has_methods(ranker, "partial_fit") else best
+    mark = (float(best), f"kept: {best:,}") if isinstance(best, int | np.integer) else None
     charts = list[Markup]()
     for metric in dict.fromkeys(name for metrics in recorded.values() for name in metrics):
         chart = recorded.chart(metric=metric)
