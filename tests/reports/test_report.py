@@ -343,7 +343,7 @@ def test_no_iteration_of_a_stream_is_marked_since_its_curve_begins_after_earlier
     X, y, qid = make_web_search(90, documents_per_query=20, n_features=6, random_state=0)
     third = qid % 3
     held_out = X[third == 2], y[third == 2], qid[third == 2]
-    trees = StreamingTrees(20, forgetting=0.1, n_jobs=1)
+    trees = StreamingTrees(20, forgetting=0.1, learning_rate=1.0, n_jobs=1)
     stream = StreamingRanker(trees, random_state=0)
     for batch in range(2):
         rows = third == batch
