@@ -112,7 +112,7 @@ def test_labels_and_queries_may_be_names_of_columns(frame_of):
     columns = dict(zip(NAMES, X.T, strict=True)) | {"grade": Y, "user": user, "week": week}
     data = RankingData(frame_of(columns), "grade", ("user", "week"))
     by_value = RankingData(X, Y, [*zip(user.tolist(), week.tolist(), strict=True)])
-    expected = f"RankingData({len(Y)} documents, 40 queries, 5 features)"
+    expected = f"RankingData({len(Y):,} documents, 40 queries, 5 features)"
     assert repr(data) == repr(by_value) == expected
     assert repr(RankingData(data.X, "grade", ["user", "week"])) == expected
     assert len(data) == len(Y)
@@ -143,7 +143,7 @@ def test_several_labels_are_a_dict_or_a_data_frame(kind):
     columns = {"click": clicked, "sale": sold}
     columns = {name: pd.Series(c) for name, c in columns.items()} if kind is pd.Series else columns
     data = RankingData(X, columns if kind is pd.Series else kind(columns), QID)
-    assert repr(data) == f"RankingData({len(Y)} documents, 40 queries, 5 features)"
+    assert repr(data) == f"RankingData({len(Y):,} documents, 40 queries, 5 features)"
     assert len(data) == len(Y)
     rows = np.flatnonzero(QID % 3 == 1)[::-1]
     labels = split_labels(data.take(rows).y)
@@ -157,6 +157,10 @@ def test_several_labels_are_a_dict_or_a_data_frame(kind):
     expected = TreeDirectRanker("linear", random_state=0)
     expected.fit(train.X, dict(split_labels(train.y)), train.qid)
     np.testing.assert_array_equal(ranker.predict(test.X), expected.predict(test.X))
+
+
+def test_one_document_is_no_plural():
+    assert repr(RankingData([[1.0]], [1], [7])) == "RankingData(1 document, 1 query, 1 feature)"
 
 
 def test_a_column_that_is_none_is_named():
@@ -253,7 +257,7 @@ def test_parts_of_a_file_are_fitted_and_measured(tmp_path):
 
 @every_table
 def test_a_printed_value_is_a_line(table):
-    expected = f"RankingData({len(Y)} documents, 40 queries, 5 features)"
+    expected = f"RankingData({len(Y):,} documents, 40 queries, 5 features)"
     assert repr(data_of(table)) == str(data_of(table)) == expected
 
 

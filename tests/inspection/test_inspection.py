@@ -312,6 +312,12 @@ def test_groups_are_shuffled_together_and_sparse_rows_alike(product):
             permutation_importance(product, X, Y, QID, groups=groups)
 
 
+def test_importances_of_one_query_say_why_they_have_no_interval(product):
+    alone, note = QID == "b", "A single query has no interval."
+    assert note in repr(permutation_importance(product, X[alone], Y[alone], QID[alone]))
+    assert note not in repr(permutation_importance(product, X, Y, QID))
+
+
 def test_scikit_learn_permutes_with_the_query_ids_of_a_scorer(product):
     scorer = RankingScorer("map", qid=QID)
     found = sklearn_importance(product, X, Y, scoring=scorer, n_repeats=300, random_state=0)

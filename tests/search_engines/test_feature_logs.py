@@ -56,7 +56,7 @@ def test_solr_repeats_its_query_and_leaves_out_defaults(tmp_path):
 
 def test_a_log_of_any_size_is_shown_in_a_line():
     log = read_feature_log({"shoes": {"a": [1.5, 2.0]}}, features=["bm25", "price"])
-    assert repr(log) == "FeatureLog(1 documents, 1 queries, 2 features)"
+    assert repr(log) == "FeatureLog(1 document, 1 query, 2 features)"
 
 
 def test_what_is_not_joined_is_a_table():

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 
 from treerank.checks import check_weight, quote, refuse_masked, refuse_where, warn_user
 from treerank.display.results import Shown
+from treerank.display.tables import counted
 from treerank.renamed import RenamedMembers
 
 
@@ -46,7 +47,8 @@ class QueryGroups(RenamedMembers, Shown):
     ids: np.ndarray | None = None
 
     def _shown(self) -> str:
-        return f"QueryGroups({self.n_documents} documents, {self.n_queries} queries)"
+        queries = counted(self.n_queries, "query", "queries")
+        return f"QueryGroups({counted(self.n_documents, 'document')}, {queries})"
 
     @classmethod
     def from_qid(

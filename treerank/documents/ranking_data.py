@@ -12,6 +12,7 @@ from sklearn.utils import check_random_state
 
 from treerank.checks import check_rows, check_seed, is_whole, quote, refuse_other_order
 from treerank.display.results import Shown
+from treerank.display.tables import counted
 from treerank.documents.columns import as_frame, taken_rows
 from treerank.documents.date_texts import checked_times
 from treerank.documents.labels import are_judged
@@ -52,7 +53,7 @@ class RankingData(Shown):
     >>> import polars as pl
     >>> frame = pl.DataFrame({"price": [9.5, 7.0], "bought": [1, 0], "user": ["a", "b"]})
     >>> RankingData(frame, "bought", "user")
-    RankingData(2 documents, 2 queries, 1 features)
+    RankingData(2 documents, 2 queries, 1 feature)
     >>> RankingData(np.eye(2), {"click": [1, 1], "sale": [1, 0]}, [7, 7]).take([1]).y
     {'click': array([1]), 'sale': array([0])}
     """
@@ -97,8 +98,9 @@ class RankingData(Shown):
         X, _, qid = self._with_values()
         n_queries = QueryGroups.from_qid(qid, len(self)).n_queries
         n_features = getattr(X, "shape", np.shape(X[:1]))[1]
-        sizes = f"{len(self)} documents, {n_queries} queries, {n_features} features"
-        return f"{type(self).__name__}({sizes})"
+        queries = counted(n_queries, "query", "queries")
+        sizes = counted(len(self), "document"), queries, counted(n_features, "feature")
+        return f"{type(self).__name__}({', '.join(sizes)})"
 
     @check_arguments
     def take(self, rows: ArrayLike) -> Self:
@@ -110,7 +112,7 @@ class RankingData(Shown):
         >>> data.take([2, 0]).y
         array([2., 1.])
         >>> data.take(data.qid == 7)
-        RankingData(2 documents, 1 queries, 3 features)
+        RankingData(2 documents, 1 query, 3 features)
         """
         # The index of row numbers says nothing about documents.
         is_mask = np.asarray(rows).dtype.kind == "b"

@@ -122,7 +122,8 @@ class Importances(Shown):
         title = f"Permutation importance of {features}: drop of {self.metric} over "
         rows = list(zip(chart.names, chart.estimates, chart.low, chart.high, strict=True))
         title += f"{counted(n_queries, 'query', 'queries')}."
-        return Table(title, ["feature", "drop", "low", "high"], rows, len(self.names))
+        notes = ["A single query has no interval."] * (n_queries == 1)
+        return Table(title, ["feature", "drop", "low", "high"], rows, len(self.names), notes)
 
 
 @check_arguments
