@@ -10,7 +10,11 @@ If an item was clicked :math:`c_i` times in all and shown :math:`n_{ik}` times a
 times. The propensities :math:`\theta` are those for which these expectations sum to the clicks of
 each position. They maximize the likelihood of the position-based model with Poisson counts,
 conditional on the clicks of each item. The relevance of items cancels out, so items with few
-impressions cause no bias.
+impressions cause no bias. The logarithm of the likelihood is a concave function of
+:math:`\log \theta`, so Newton's method finds its maximum.
+
+The likelihood has a maximum where positions are connected: from each, a path leads to each other
+one, by items that were shown at one position of a step and clicked at the next.
 """
 
 from dataclasses import replace
@@ -18,17 +22,23 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.sparse import bmat, csr_matrix, diags_array
+from scipy.sparse.csgraph import connected_components
+from scipy.sparse.linalg import LinearOperator, cg
 
 from treerank.checks import quote, refuse_where, warn_user
 from treerank.clicks.counts import ClickCounts, spread
 from treerank.clicks.log import ClickLog
 from treerank.display.charts import Curve, Curves
 from treerank.display.results import html_of
-from treerank.display.tables import column_table
+from treerank.display.tables import column_table, listed
 from treerank.parameters import check_arguments
 from treerank.statistics.paired import check_values
 
-_MAX_ITER, _TOL = 2000, 1e-7
+#: Largest number of Newton steps, of which 5 to 10 are usual.
+_MAX_ITER = 100
+#: Change of log propensities after which a Newton step is the last, and one that needs no search.
+_TOL, _NEAR = 1e-8, 0.1
 #: Share of impressions of documents shown at several positions below which a warning is given.
 _LEAST_MOVED = 0.1
 
@@ -84,7 +94,8 @@ def estimate_propensities(log: ClickLog | ClickCounts) -> Propensities:
     """Estimate the examination propensity of each position, relative to the first one.
 
     The log must contain some randomization, such as exploration, swapped documents, or an A/B test
-    of two rankers: a position whose documents were never shown elsewhere cannot be estimated.
+    of two rankers: a position whose documents were never shown elsewhere cannot be estimated. It
+    is taken to be examined as often as the position before it, with a warning.
 
     Parameters
     ----------
@@ -108,30 +119,109 @@ def estimate_propensities(log: ClickLog | ClickCounts) -> Propensities:
     counts = log.counts()
     _check_clicked(counts)
     counts, positions = counts.without_gaps()
-    _warn_of_fixed_rankings(counts)
-    return Propensities.of(spread(_most_likely(counts, np.ones(counts.n_slots)), positions))
+    if not _warn_of_fixed_rankings(counts):
+        _warn_of_unconnected(counts, positions)
+    return Propensities.of(spread(_most_likely(counts), positions))
 
 
-def _most_likely(counts: ClickCounts, propensities: np.ndarray) -> np.ndarray:
+def _most_likely(counts: ClickCounts) -> np.ndarray:
     """Return the maximum likelihood propensities by slot, relative to the first slot.
 
-    ``propensities`` are those from which the iteration starts.
+    Slots that are not connected with the ones before them are taken to begin as those end.
     """
-    clicks_of_item = counts.by_item(counts.clicked)
-    clicks = counts.by_slot(counts.clicked)
-    for _ in range(_MAX_ITER):
-        exposure = counts.by_item(counts.shown * propensities[counts.slot])
-        rate = np.divide(
-            clicks_of_item, exposure, out=np.zeros(len(counts.items)), where=exposure > 0
-        )
-        expected = counts.by_slot(counts.shown * rate[counts.item])
-        new = np.divide(clicks, expected, out=np.zeros(counts.n_slots), where=expected > 0)
-        new /= new[0] or 1.0
-        change = np.abs(new - propensities).max()
-        propensities = new
-        if change < _TOL:
-            break
+    shown, clicked = _matrices(counts)
+    component_of_slot, component_of_item = _components(shown, clicked)
+    propensities = np.ones(counts.n_slots)
+    for first in _first_slots(component_of_slot):
+        slots = np.flatnonzero(component_of_slot == component_of_slot[first])
+        if first > 0:
+            propensities[slots] = propensities[first - 1]
+        if len(slots) > 1:
+            items = np.flatnonzero(component_of_item == component_of_slot[first])
+            inside = (matrix[items][:, slots] for matrix in (shown, clicked))
+            propensities[slots] *= _relative_propensities(*inside)
     return propensities
+
+
+def _matrices(counts: ClickCounts) -> tuple[csr_matrix, csr_matrix]:
+    """Return the numbers of impressions and of clicks, of shape (n_items, n_slots)."""
+    shape, cells = (len(counts.items), counts.n_slots), (counts.item, counts.slot)
+    shown, clicked = (
+        csr_matrix((values, cells), shape=shape, dtype=np.float64)
+        for values in (counts.shown, counts.clicked)
+    )
+    return shown, clicked
+
+
+def _components(shown: csr_matrix, clicked: csr_matrix) -> tuple[np.ndarray, np.ndarray]:
+    """Return the component of each slot, and of each item, of the graph that connects slots.
+
+    An edge leads from a slot to each item that was shown there, and from an item to each slot at
+    which it was clicked. The components are the strongly connected ones.
+    """
+    edges = bmat([[None, shown.T > 0], [clicked > 0, None]])
+    component = connected_components(edges, connection="strong")[1]
+    return component[: shown.shape[1]], component[shown.shape[1] :]
+
+
+def _first_slots(component_of_slot: np.ndarray) -> np.ndarray:
+    """Return the first slot of each component, ascending."""
+    return np.sort(np.unique(component_of_slot, return_index=True)[1])
+
+
+def _relative_propensities(shown: csr_matrix, clicked: csr_matrix) -> np.ndarray:
+    """Return the propensities of connected slots relative to the first of them.
+
+    ``shown`` and ``clicked`` are the numbers of impressions and of clicks, of shape (n_items,
+    n_slots).
+    """
+    moved = np.diff(shown.indptr) > 1  # the others say nothing
+    shown, clicked = shown[moved], clicked[moved]
+    clicks_of_item, clicks = np.ravel(clicked.sum(axis=1)), np.ravel(clicked.sum(axis=0))
+
+    def loss(logs: np.ndarray) -> float:
+        terms = clicks_of_item * np.log(shown @ np.exp(logs))
+        return float(terms.sum() - (clicks * logs).sum())
+
+    logs = np.zeros(shown.shape[1])
+    for _ in range(_MAX_ITER):
+        rates = clicks_of_item / (shown @ np.exp(logs))
+        expected = csr_matrix(diags_array(rates) @ shown @ diags_array(np.exp(logs)))
+        step = _newton_step(expected, clicks_of_item, clicks)
+        length = np.abs(step).max()
+        if length > _NEAR:
+            before = loss(logs)
+            while loss(logs + step) > before and length > _TOL:
+                step, length = step / 2, length / 2
+        logs += step
+        if length <= _TOL:
+            return np.exp(logs)
+    warn_user(
+        f"Position bias is estimated roughly: {_MAX_ITER} steps of Newton's method were not enough."
+    )
+    return np.exp(logs)
+
+
+def _newton_step(
+    expected: csr_matrix, clicks_of_item: np.ndarray, clicks: np.ndarray
+) -> np.ndarray:
+    """Return a Newton step for log propensities by slot, of which the first one stays.
+
+    ``expected`` are the expected clicks of each item at each slot, ``clicks`` those by slot.
+    """
+    at_slot, by_slot = expected.T.tocsr(), np.ravel(expected.sum(axis=0))
+    diagonal = by_slot - at_slot.power(2) @ (1 / clicks_of_item)
+    shape = (len(clicks) - 1,) * 2
+
+    def times_hessian(direction: np.ndarray) -> np.ndarray:
+        of_slot = np.append(0.0, direction)
+        of_item = (expected @ of_slot) / clicks_of_item
+        product: np.ndarray = by_slot * of_slot - at_slot @ of_item
+        return product[1:]
+
+    hessian = LinearOperator(shape, times_hessian, dtype=np.float64)
+    inverse = diags_array(1 / diagonal[1:])
+    return np.append(0.0, cg(hessian, (clicks - by_slot)[1:], rtol=1e-6, M=inverse)[0])
 
 
 class SessionPropensities:
@@ -165,7 +255,7 @@ class SessionPropensities:
             np.bincount(self.row, weight * x, minlength=n) for x in (1, self.log.clicked)
         )
         counts = replace(self.counts, shown=impressions, clicked=clicks)
-        return spread(_most_likely(counts, self.all_sessions[self.positions]), self.positions)
+        return spread(_most_likely(counts), self.positions)
 
 
 def check_propensities(propensities: Any, is_shown: np.ndarray) -> np.ndarray:
@@ -200,14 +290,33 @@ def _check_clicked(counts: ClickCounts) -> None:
         )
 
 
-def _warn_of_fixed_rankings(counts: ClickCounts) -> None:
-    """Warn if under 10 % of impressions are of documents that were shown at several positions."""
+def _warn_of_fixed_rankings(counts: ClickCounts) -> bool:
+    """Warn if under 10 % of impressions are of documents that were shown at several positions.
+
+    Return whether that is so.
+    """
     moved = np.bincount(counts.item, minlength=len(counts.items)) > 1
     share = (counts.shown * moved[counts.item]).sum() / counts.shown.sum()
-    if share < _LEAST_MOVED and counts.n_slots > 1:
+    are_fixed = bool(share < _LEAST_MOVED and counts.n_slots > 1)
+    if are_fixed:
         warn_user(
             "Position bias can only be estimated from documents that one query showed at two "
             f"positions; they are {share:.1%} of all impressions. If qid is the session, pass the "
             "query instead, and drop session and position from the features. If rankings never "
             "change, let some sessions see two documents swapped."
+        )
+    return are_fixed
+
+
+def _warn_of_unconnected(counts: ClickCounts, positions: np.ndarray) -> None:
+    """Warn of positions that are not connected with those before them; slots have ``positions``."""
+    first = _first_slots(_components(*_matrices(counts))[0])[1:]
+    if len(first):
+        warn_user(
+            f"Position bias at {listed((positions[first] + 1).tolist())} cannot be estimated "
+            "relative to the positions before: too few documents were shown at both and clicked. "
+            "Documents there are taken to be examined as often as at the position before. Let "
+            "some sessions see documents of both swapped, or pass known propensities: to a ranker "
+            "as clicks=ClickRelevance(propensities=[1.0, ...]), to evaluate_from_log as "
+            "propensities=[1.0, ...]."
         )
