@@ -86,6 +86,20 @@ def test_categories_are_split_as_sets(part_class, how):
 
 
 @own_trees_too
+@pytest.mark.parametrize("given", [[], ["size"], ["size", "shop"]])
+def test_columns_of_codes_are_added_to_the_categories_of_a_frame(part_class, given):
+    codes = np.arange(1200).reshape(600, 2) % (4, 6)
+    columns = Columns({1: [*"abcdef"]}, names=("size", "shop"))
+    target, rows = np.isin(codes[:, 1], [1, 5]).astype(float), Rows(codes * 1.0, columns=columns)
+    settings = {"n_estimators": 1, "categorical_features": given}
+    forest = fitted(part_class, target, rows, **settings).forest()
+    assert 1 in forest.feature
+    assert forest.is_by_set[forest.feature == 1].all()
+    with pytest.raises(ValueError, match="monotone_constraints must be 0 for categories"):
+        fitted(part_class, target, rows, monotone_constraints={"shop": 1}, **settings)
+
+
+@own_trees_too
 @pytest.mark.parametrize("sign", [1, -1])
 def test_a_monotone_score_never_turns(part_class, sign):
     grid = np.zeros((50, 4))

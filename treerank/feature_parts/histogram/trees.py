@@ -54,7 +54,7 @@ class HistogramTrees(BoostedTrees):
         objectives with one output.
     categorical_features : sequence of indices or names, default=None
         Columns with codes of categories, which are whole numbers from 0 and below 2^31, or NaN if
-        missing; ``None`` uses the categories of ``Rows``, which rankers take from a data frame. The
+        missing. Columns of a data frame that are text or categories are categorical anyway. The
         ``max_bin`` most frequent codes are distinguished; the others are treated as missing values.
     cat_smooth : float, default=10.0
         Number added to the sum of hessians of each category when categories are sorted.

@@ -156,8 +156,8 @@ class BoostedTrees(BaseEstimator):
         feature in no group is never used; XGBoost uses it, but alone on its path.
     categorical_features : sequence of indices or names, default=None
         Columns with codes of categories, which are whole numbers from 0 and below 2^31, for XGBoost
-        below 2^24, or NaN if missing. ``None`` uses the categories of ``Rows``, which rankers take
-        from a data frame.
+        below 2^24, or NaN if missing. Columns of a data frame that are text or categories are
+        categorical anyway.
     early_stopping_rounds : int, "auto" or None, default="auto"
         Number of iterations without a better value on ``validation`` after which the fit stops.
         The trees up to the best iteration are kept. "auto" is ``2.5 / learning_rate`` with
@@ -502,10 +502,9 @@ class BoostedTrees(BaseEstimator):
 
     def _categorical_columns(self, columns: Columns, n_features: int) -> tuple[int, ...]:
         """Return the indices of the columns with codes of categories."""
-        chosen = self.categorical_features
-        if chosen is None:
-            return tuple(columns.categories)
-        return column_indices("categorical_features", chosen, n_features, columns.names)
+        chosen = () if self.categorical_features is None else self.categorical_features
+        of_codes = column_indices("categorical_features", chosen, n_features, columns.names)
+        return tuple(sorted({*of_codes, *columns.categories}))
 
     def _set_booster(self, booster, evals_result, sizes):
         self._sizes = sizes
