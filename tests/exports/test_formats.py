@@ -3,6 +3,7 @@
 import json
 import shutil
 import subprocess
+from itertools import permutations
 
 import lightgbm
 import numpy as np
@@ -126,6 +127,55 @@ def test_leaf_values_of_xgboost_are_weights_of_nodes_as_in_its_own_files():
         is_leaf = np.array(tree["left_children"]) < 0
         weights, conditions = np.array(tree["base_weights"]), np.array(tree["split_conditions"])
         np.testing.assert_array_equal(weights, np.where(is_leaf, conditions, 0.0))
+
+
+def mean_and_leaves(forest, node, x, known):
+    """Return the mean of the leaves that a document may reach by known features, and their number.
+
+    At splits by other features, both sides are open, and all leaves weigh alike.
+    """
+    if forest.is_leaf[node]:
+        return forest.values[node, 0], 1
+    left, right = (
+        mean_and_leaves(forest, child, x, known)
+        for child in (forest.left[node], forest.right[node])
+    )
+    n_leaves, value = left[1] + right[1], x[forest.feature[node]]
+    if forest.feature[node] not in known:
+        return (left[0] * left[1] + right[0] * right[1]) / n_leaves, n_leaves
+    is_left = forest.missing_left[node] if np.isnan(value) else value <= forest.threshold[node]
+    return (left if is_left else right)[0], n_leaves
+
+
+def shap_values(forest, x):
+    """Return the path-dependent SHAP value of each feature, then the mean of the leaves."""
+    values, orders = np.zeros(5), [*permutations(range(4))]
+    for order in orders:
+        means = [
+            sum(mean_and_leaves(forest, root, x, order[:n])[0] for root in forest.roots)
+            for n in range(5)
+        ]
+        values[[*order]] += np.diff(means) / len(orders)
+        values[4] = means[0]
+    return values
+
+
+@pytest.mark.parametrize("format", ["lightgbm", "xgboost"])
+def test_shap_values_that_a_program_computes_from_its_file_weigh_all_leaves_alike(format):
+    random = np.random.default_rng(0)
+    forest, X = drawn_forest(random, n_trees=4), random.normal(size=(10, 4)).astype(np.float32)
+    X[random.random((10, 4)) < 0.2] = np.nan
+    content = written(format, forest, X)[1]
+    if format == "lightgbm":
+        model = lightgbm.Booster(model_str=content.decode())
+        contributions = model.predict(X, pred_contrib=True)
+    else:
+        model = xgboost.Booster(model_file=bytearray(content))
+        matrix = xgboost.DMatrix(X, feature_names=NAMES, feature_types=model.feature_types)
+        contributions = model.predict(matrix, pred_contribs=True)
+    expected = [shap_values(forest, x) for x in X]
+    np.testing.assert_allclose(contributions, expected, atol=1e-5)
+    np.testing.assert_allclose(contributions.sum(axis=1), forest_scores(forest, X)[:, 0], atol=1e-5)
 
 
 @pytest.mark.parametrize("format", ["solr", "solr-8"])

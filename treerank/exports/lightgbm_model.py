@@ -3,6 +3,9 @@
 LightGBM compares and adds doubles. It reads numbers up to 1e-35 as zero, takes the whole part of a
 number as its category, and sends a missing category right. Its Python package codes categories of
 pandas by their lists behind the trees.
+
+A forest has no counts of documents, by which LightGBM weighs leaves in SHAP values. So each leaf
+counts as one document here.
 """
 
 import json
@@ -59,7 +62,7 @@ def _tree(tree: list[Node], missing: int) -> str:
 
     Splits and leaves are numbered apart, leaves as -1, -2 and so on.
     """
-    _, features, limits, right, missing_left, values, _, codes = zip(*tree, strict=True)
+    _, features, limits, right, missing_left, values, _, counts, codes = zip(*tree, strict=True)
     is_split = [feature >= 0 for feature in features]
     numbering, n_splits, n_leaves = [], 0, 0
     for splits in is_split:
@@ -69,7 +72,7 @@ def _tree(tree: list[Node], missing: int) -> str:
     sets = {node: node_codes for node, node_codes in enumerate(codes) if node_codes is not None}
     for number, node in enumerate(sets):
         decisions[node], thresholds[node] = _CATEGORY + missing, number
-    zeros, ones = (" ".join(sign * n_splits) for sign in "01")
+    zeros, split_counts = " ".join("0" * n_splits), list(compress(counts, is_split))
     lines: dict[str, Any] = {
         "num_leaves": n_leaves,
         "num_cat": len(sets),
@@ -83,8 +86,8 @@ def _tree(tree: list[Node], missing: int) -> str:
         "leaf_weight": " ".join("1" * n_leaves),
         "leaf_count": " ".join("1" * n_leaves),
         "internal_value": zeros,
-        "internal_weight": zeros,
-        "internal_count": ones,
+        "internal_weight": split_counts,
+        "internal_count": split_counts,
     }
     if sets:
         bitsets = [_bitset(node_codes) for node_codes in sets.values()]

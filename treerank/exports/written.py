@@ -35,6 +35,8 @@ class Node(NamedTuple):
         Value of a leaf.
     depth : int
         Number of splits above.
+    n_leaves : int
+        Number of leaves below a split; 1 for a leaf.
     codes : list of float or None
         The codes that go left at a split by category.
     """
@@ -52,6 +54,8 @@ class Node(NamedTuple):
     value: float
     #: Number of splits above.
     depth: int
+    #: Number of leaves below a split; 1 for a leaf.
+    n_leaves: int
     #: The codes of a split by category.
     codes: list[float] | None
 
@@ -128,6 +132,7 @@ class Written:
         """Yield the list of nodes of each tree."""
         forest = self.forest
         preorder_index, sizes, depth = forest.preorder
+        n_leaves = (sizes + 1) // 2  # every split has two children
         order = np.argsort(preorder_index)
         begins = preorder_index[forest.roots]
         for begin, size in zip(begins.tolist(), sizes[forest.roots].tolist(), strict=True):
@@ -140,6 +145,7 @@ class Written:
                 forest.missing_left[nodes],
                 forest.values[nodes, 0],
                 depth[nodes],
+                n_leaves[nodes],
             )
             codes = map(self.sets.get, nodes.tolist())
             rows = zip(*(column.tolist() for column in columns), codes, strict=True)

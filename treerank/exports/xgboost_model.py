@@ -4,6 +4,9 @@ XGBoost rounds values to single precision, goes left if ``value < threshold``, a
 precision. The codes in a split's set of categories go right. Trees that were grown on a sparse
 matrix treat zeros as missing only if XGBoost gets a sparse matrix, which the file cannot say:
 ``zero_up_to`` is -1 here.
+
+A forest has no sums of hessians, by which XGBoost weighs leaves in SHAP values. So the hessian of
+each leaf is 1 here.
 """
 
 import json
@@ -55,8 +58,9 @@ def _trees(written: Written) -> Iterator[dict[str, Any]]:
     written = _with_sets_right(written)
     forest = written.forest
     starts = forest.index_by_tree[forest.roots]
+    n_leaves = (forest.preorder[1] + 1) // 2  # every split has two children
     for number, nodes in enumerate(np.split(forest.by_tree, starts[1:])):
-        yield _tree(written, number, nodes)
+        yield _tree(written, number, nodes, n_leaves[nodes])
 
 
 def _with_sets_right(written: Written) -> Written:
@@ -71,10 +75,11 @@ def _with_sets_right(written: Written) -> Written:
     return replace(written, forest=changed)
 
 
-def _tree(written: Written, number: int, nodes: np.ndarray) -> dict[str, Any]:
+def _tree(written: Written, number: int, nodes: np.ndarray, n_leaves: np.ndarray) -> dict[str, Any]:
     """Return the JSON object of one tree.
 
-    ``nodes`` are its nodes in the forest, siblings adjacent.
+    ``nodes`` are its nodes in the forest, siblings adjacent, and ``n_leaves`` the number of leaves
+    of each: those below a split, and 1 for a leaf.
     """
     forest = written.forest
     index, is_leaf, by_set = forest.index_by_tree, forest.is_leaf[nodes], forest.is_by_set[nodes]
@@ -85,7 +90,6 @@ def _tree(written: Written, number: int, nodes: np.ndarray) -> dict[str, Any]:
     own_sets = [written.sets[node] for node in nodes[by_set].tolist()]
     sizes = np.array([len(codes) for codes in own_sets], dtype=np.int64)
     leaf_values = np.where(is_leaf, forest.values[nodes, 0], 0.0).astype(np.float32)
-    zeros = np.zeros(len(nodes), dtype=np.float32)
     codes = [code for category_codes in own_sets for code in category_codes]
     return {
         "base_weights": leaf_values,  # which some readers of these files add up
@@ -96,13 +100,13 @@ def _tree(written: Written, number: int, nodes: np.ndarray) -> dict[str, Any]:
         "default_left": forest.missing_left[nodes].astype(np.uint8),
         "id": number,
         "left_children": first.astype(np.int32),
-        "loss_changes": zeros,
+        "loss_changes": np.zeros(len(nodes), dtype=np.float32),
         "parents": parents,
         "right_children": np.where(is_leaf, -1, first + 1).astype(np.int32),
         "split_conditions": conditions.astype(np.float32),
         "split_indices": np.maximum(forest.feature[nodes], 0).astype(np.int32),
         "split_type": by_set.astype(np.uint8),
-        "sum_hessian": zeros,
+        "sum_hessian": n_leaves.astype(np.float32),
         "tree_param": {
             "num_deleted": "0",
             "num_feature": str(forest.n_features),
