@@ -99,18 +99,22 @@ INSTEAD = {
     "given_pairs in fit of TreeDirectRanker, with the weight of each pair in its third column": (
         "pairs_weight",
     ),
-    "position, from 1, in fit of the ranker": ("lambdarank_unbiased", "positions"),
+    "position, from 1, in fit of the ranker": (
+        *("lambdarank_position_bias_regularization", "lambdarank_unbiased", "positions"),
+    ),
     "qid in fit, one query id per row in any order": (
         *("group_column", "group_id", "groups", "query", "query_column", "query_id"),
     ),
     "qid=np.repeat(np.arange(len(group)), group) in fit, one query id per row": ("group",),
     "sample_weight or query_weight in fit of the ranker": (
-        *("class_weight", "group_weight", "is_unbalance", "scale_pos_weight", "unbalance"),
-        *("unbalanced_sets", "weight_column"),
+        *("class_weight", "group_weight", "is_unbalance", "neg_bagging", "neg_bagging_fraction"),
+        *("neg_sub_row", "neg_subsample", "pos_bagging", "pos_bagging_fraction", "pos_sub_row"),
+        *("pos_subsample", "scale_pos_weight", "unbalance", "unbalanced_sets", "weight_column"),
     ),
     "TreeDirectRanker(loss='logistic', weight='ndcg'), the defaults, which are lambdarank's": (
         *("app", "application", "loss_function", "objective", "objective_type"),
     ),
+    "TreeDirectRanker(HistogramTrees(subsample_queries=0.5))": ("bagging_by_query",),
     "TreeDirectRanker(pairs=treerank.objectives.Pairs(top=8))": (
         *("lambdarank_num_pair_per_sample", "lambdarank_pair_method"),
     ),
@@ -119,13 +123,17 @@ INSTEAD = {
         *("logging_level", "plot", "silent", "verbose", "verbose_eval", "verbosity"),
     ),
     "treerank.distributed.fit, with a data frame of Dask": (
-        *("machines", "n_workers", "nodes", "num_machine", "num_machines", "workers"),
+        *("machine_list", "machine_list_file", "machine_list_filename", "machines", "mlist"),
+        *("n_workers", "nodes", "num_machine", "num_machines", "tree", "tree_learner"),
+        *("tree_learner_type", "tree_type", "workers"),
     ),
     "TreeDirectRanker(warm_start=True), or treerank.rankers.refresh": ("init_model", "xgb_model"),
     "X as a data frame, which has names: columns of text or of dtype category are categories": (
         *THEIRS["categorical_features"],
         *("enable_categorical", "feature_name", "feature_names", "feature_types"),
     ),
+    "X without the columns that are no features": ("blacklist", "ignore_column", "ignore_feature"),
+    "y in fit": ("label", "label_column"),
 }
 ADVICE = {name: advice for advice, names in INSTEAD.items() for name in names}
 #: What to write in ``fit`` for words that have another meaning as parameters of the ranker.
@@ -154,7 +162,11 @@ NOTHING = {
         "missing",
     ),
     "trees are boosted as by gbdt and gbtree, and there are no others. TreeDirectRanker('linear') "
-    "is a linear model": ("boost", "booster", "boosting", "boosting_type"),
+    "is a linear model, and LightGBMTrees(engine_params={'data_sample_strategy': 'goss'}) draws "
+    "documents as GOSS does": (
+        *("boost", "booster", "boosting", "boosting_type", "drop_rate", "drop_seed", "max_drop"),
+        *("rate_drop", "skip_drop", "uniform_drop", "xgboost_dart_mode"),
+    ),
     "the best iteration is kept wherever there is an eval_set": ("use_best_model",),
 }
 _WHY_NOT = {name: reason for reason, names in NOTHING.items() for name in names}
@@ -221,6 +233,25 @@ def refuse_word(cls: type, method: str, name: str, first: Any) -> None:
         raise TypeError(f"{whose} no {name}; write {advice}.")
     if name in _WHY_NOT:
         raise TypeError(f"{whose} no {name}: {_WHY_NOT[name]}.")
+
+
+def instead_of(cls: type, name: str) -> str:
+    """Return the end of a message that refuses a parameter of the engine of some trees.
+
+    It says what to write here, or why nothing does the same, if that is known.
+
+    Examples
+    --------
+    >>> from treerank import LightGBMTrees
+    >>> instead_of(LightGBMTrees, "lambda_l2")
+    '. Write LightGBMTrees(reg_lambda=...).'
+    """
+    names = [*_OURS.get(name, ()), name]
+    own = _parameter_of(cls, names)
+    advice = f"{cls.__name__}({own})" if own else ADVICE.get(name) or _elsewhere(cls, names)
+    if advice:
+        return f". Write {advice}."
+    return f": {_WHY_NOT[name]}." if name in _WHY_NOT else "."
 
 
 def _parameter_of(cls: type, names: list[str]) -> str | None:

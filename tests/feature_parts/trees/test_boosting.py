@@ -1,3 +1,5 @@
+import re
+
 import lightgbm
 import numba as nb
 import numpy as np
@@ -327,13 +329,68 @@ def test_a_check_of_engine_params_prints_nothing(capsys):
         (LightGBMTrees, "reg_lambda", 3, "reg_lambda"),
         (LightGBMTrees, "lambda", 3, "lambda_l2"),
         (LightGBMTrees, "app", "binary", "objective"),
-        (LightGBMTrees, "boosting_type", "dart", "boosting"),
+        *[
+            (LightGBMTrees, name, value, name)
+            for name in ("boosting", "boosting_type", "boost")
+            for value in ("dart", "goss", "rf")
+        ],
         (LightGBMTrees, "linear_tree", True, "linear_tree"),
     ],
 )
 def test_no_name_of_an_argument_passes_as_an_engine_parameter(part_class, name, value, main):
     with pytest.raises(ValueError, match=f"engine_params must not hold .*'{main}'"):
         fitted(part_class, engine_params={name: value})
+
+
+#: Parameters that change no tree, under some name of the engine, and the end of their message.
+NO_EFFECT = {
+    (LightGBMTrees, "drop_rate"): (0.5, "'drop_rate': trees are boosted as by gbdt"),
+    (LightGBMTrees, "eval_at"): ([3], "'eval_at'. Write eval_metric="),
+    (LightGBMTrees, "group_column"): ("0", "'group_column'. Write qid in fit"),
+    (LightGBMTrees, "ignore_feature"): ("0,1", "'ignore_column'. Write X without the columns"),
+    (LightGBMTrees, "is_unbalance"): (True, "'is_unbalance'. Write sample_weight"),
+    (LightGBMTrees, "label_column"): ("0", "'label_column'. Write y in fit."),
+    (LightGBMTrees, "label_gain"): (
+        [0, 1],
+        "'label_gain'. Write TreeDirectRanker(LightGBMTrees(), gain=...).",
+    ),
+    (LightGBMTrees, "lambdarank_norm"): (False, "Write TreeDirectRanker(query_normalization="),
+    (LightGBMTrees, "lambdarank_truncation_level"): (2, "(LightGBMTrees(), k=...)."),
+    (LightGBMTrees, "neg_subsample"): (0.3, "'neg_bagging_fraction'. Write sample_weight"),
+    (LightGBMTrees, "num_machines"): (2, "Write treerank.distributed.fit"),
+    (LightGBMTrees, "pos_bagging_fraction"): (0.3, "'pos_bagging_fraction'. Write sample_weight"),
+    (LightGBMTrees, "reg_sqrt"): (True, "'reg_sqrt'."),
+    (LightGBMTrees, "scale_pos_weight"): (5.0, "'scale_pos_weight'. Write sample_weight"),
+    (LightGBMTrees, "sigmoid"): (3.0, "(LightGBMTrees(), sigma=...)."),
+    (LightGBMTrees, "weight_column"): ("0", "'weight_column'. Write sample_weight"),
+    (XGBoostTrees, "scale_pos_weight"): (5.0, "'scale_pos_weight'. Write sample_weight"),
+}
+
+
+@pytest.mark.parametrize(("part_class", "name"), NO_EFFECT)
+def test_engine_parameters_without_an_effect_are_refused(part_class, name, monkeypatch):
+    value, end = NO_EFFECT[part_class, name]
+    rule = "engine_params must have an effect on trees, which see neither labels nor queries; got "
+    draws = {"subsample": 0.7, "subsample_freq": 1} if part_class is LightGBMTrees else {}
+    with pytest.raises(ValueError, match=re.escape(rule) + f".*{re.escape(end)}"):
+        fitted(part_class, engine_params={name: value})
+    monkeypatch.setattr(lightgbm_trees, "_UNUSED", ())
+    monkeypatch.setattr(xgboost_trees, "_UNUSED", ())
+    scores = [
+        fitted(part_class, engine_params=params, **draws).transform(X)
+        for params in (None, {name: value})
+    ]
+    np.testing.assert_array_equal(*scores)
+
+
+@pytest.mark.parametrize("name", ["forcedbins_filename", "fs"])
+def test_files_for_lightgbm_must_exist(name, tmp_path):
+    with pytest.raises(ValueError, match=r"filename must be a file that exists; got '.*no.json'"):
+        fitted(LightGBMTrees, engine_params={name: str(tmp_path / "no.json")})
+    (tmp_path / "bins.json").write_text('[{"feature": 0, "bin_upper_bound": [0.0]}]')
+    settings = {"engine_params": {"forcedbins_filename": str(tmp_path / "bins.json")}, "max_bin": 2}
+    part = fitted(LightGBMTrees, **settings)
+    assert 0.0 in part.forest().threshold[part.forest().feature == 0].round(20)
 
 
 @own_trees_too

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from treerank.checks import check_sequence, is_whole, quote
+from treerank.feature_parts.engine_words import instead_of
 from treerank.parameters import Rule
 
 #: Characters with a meaning in JSON, XGBoost's dumps or lines of text, and lone surrogates.
@@ -130,8 +131,14 @@ def _index(name: str, column: Any, n_features: int, feature_names: Names) -> int
     return int(column)
 
 
-def check_engine_params(params: dict[str, Any], taken: Collection[str]) -> None:
-    """Refuse ``engine_params`` whose names are in ``taken``, or that no engine can read."""
+def check_engine_params(
+    cls: type, params: dict[str, Any], *, taken: Collection[str], unused: Collection[str]
+) -> None:
+    """Refuse ``engine_params`` of trees of class ``cls`` that no engine can read.
+
+    Also refuse names in ``taken``, which others set, and names in ``unused``, which would change
+    nothing without a message: the engine then reads other data or has another objective.
+    """
     for name, value in params.items():
         entries = value if isinstance(value, list | tuple) else [value]
         if not entries or not all(map(_is_readable, entries)):
@@ -142,7 +149,13 @@ def check_engine_params(params: dict[str, Any], taken: Collection[str]) -> None:
         if name in taken:
             raise ValueError(
                 "engine_params must not hold what has an argument of its own, is set by this "
-                f"package or makes leaves that are no numbers; got {quote(name)}."
+                f"package or makes leaves that are no numbers; got {quote(name)}"
+                f"{instead_of(cls, name)}"
+            )
+        if name in unused:
+            raise ValueError(
+                "engine_params must have an effect on trees, which see neither labels nor queries; "
+                f"got {quote(name)}{instead_of(cls, name)}"
             )
 
 

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
 import lightgbm
@@ -37,14 +38,32 @@ _ZERO = 1e-35
 _KEPT_PARAMETERS = ("num_threads", "verbosity")
 #: Arguments of LightGBMTrees that are passed to LightGBM under the same name.
 _SHARED = (*TREE_PARAMETERS, "min_child_samples", "subsample_freq")
-#: Parameters of LightGBM that arguments or ``fit`` set, under its main names.
+#: Parameters of LightGBM that arguments or ``fit`` set, under its main names. ``boosting`` has its
+#: other names, too: LightGBM reads some of its values as other parameters.
 _OWN = (
-    *("bagging_fraction", "bagging_freq", "boosting", "categorical_feature", "data_random_seed"),
-    *("early_stopping_round", "feature_fraction", "interaction_constraints", "lambda_l1"),
-    *("lambda_l2", "linear_tree", "metric", "min_data_in_leaf", "min_gain_to_split"),
-    *("min_sum_hessian_in_leaf", "monotone_constraints", "num_class", "num_iterations"),
-    *("num_threads", "objective", "seed", "verbosity"),
+    *("bagging_fraction", "bagging_freq", "boost", "boosting", "boosting_type"),
+    *("categorical_feature", "data_random_seed", "early_stopping_round", "feature_fraction"),
+    *("interaction_constraints", "lambda_l1", "lambda_l2", "linear_tree", "metric"),
+    *("min_data_in_leaf", "min_gain_to_split", "min_sum_hessian_in_leaf", "monotone_constraints"),
+    *("num_class", "num_iterations", "num_threads", "objective", "seed", "verbosity"),
 )
+#: Parameters of LightGBM, under its main names, of its objectives and metrics, of DART and linear
+#: leaves, of training by several machines, of files of data, and of what happens after a fit.
+_UNUSED = (
+    *("alpha", "auc_mu_weights", "bagging_by_query", "boost_from_average", "data", "drop_rate"),
+    *("drop_seed", "early_stopping_min_delta", "eval_at", "fair_c", "first_metric_only"),
+    *("group_column", "header", "ignore_column", "is_unbalance", "label_column", "label_gain"),
+    *("lambdarank_norm", "lambdarank_position_bias_regularization"),
+    *("lambdarank_truncation_level", "linear_lambda", "local_listen_port"),
+    *("machine_list_filename", "machines", "max_drop", "multi_error_top_k"),
+    *("neg_bagging_fraction", "num_machines", "objective_seed", "parser_config_file"),
+    *("poisson_max_delta_step", "pos_bagging_fraction", "pre_partition", "precise_float_parser"),
+    *("refit_decay_rate", "reg_sqrt", "saved_feature_importance_type", "scale_pos_weight"),
+    *("sigmoid", "skip_drop", "time_out", "top_k", "tree_learner", "tweedie_variance_power"),
+    *("two_round", "uniform_drop", "valid", "weight_column", "xgboost_dart_mode"),
+)
+#: Parameters of LightGBM that name files, which it leaves out if they do not exist.
+_FILES = ("forcedbins_filename", "forcedsplits_filename")
 
 
 @estimator(kw_only=True)
@@ -76,8 +95,9 @@ class LightGBMTrees(BoostedTrees):
         If neither rows nor columns are drawn, a continued fit equals one long fit bit for bit. A
         continued fit copies X.
     engine_params : dict, default=None
-        Further parameters of LightGBM, under any of their names; unknown names are refused, and so
-        is ``linear_tree``: leaves are numbers.
+        Further parameters of LightGBM, under any of their names. Names that are unknown or have no
+        effect on trees are refused, such as ``label_gain``, and so is ``linear_tree``: leaves are
+        numbers. ``{"data_sample_strategy": "goss"}`` is GOSS.
 
     Attributes
     ----------
@@ -215,10 +235,13 @@ class LightGBMTrees(BoostedTrees):
         """Return ``engine_params`` under LightGBM's main names; refuse unknown or taken ones."""
         if not self.engine_params:
             return {}
-        taken = {*_SHARED, *_OWN}
-        check_engine_params(self.engine_params, taken)
+        rules: dict[str, Any] = {"taken": {*_SHARED, *_OWN}, "unused": _UNUSED}
+        check_engine_params(type(self), self.engine_params, **rules)
         params = with_main_names(self.engine_params)
-        check_engine_params(params, taken)
+        check_engine_params(type(self), params, **rules)
+        for name in params.keys() & {*_FILES}:
+            if not Path(str(params[name])).is_file():
+                raise ValueError(f"{name} must be a file that exists; got {quote(params[name])}.")
         if "goss" in params.values():  # GOSS scales gradients, so their sums are not exact
             params = {"deterministic": True, "force_col_wise": True} | params
         return params

@@ -55,6 +55,8 @@ _OWN = (
 )
 #: Names that ``engine_params`` must not have.
 TAKEN = (*_SHARED, *_RENAMED.values(), *_OWN)
+#: Parameters of objectives of XGBoost that it takes from any training.
+_UNUSED = ("scale_pos_weight",)
 #: Attribute of a booster that stores how ``fit`` treated zeros: as numbers or as missing.
 _ZEROS = "treerank_zeros"
 #: Attribute of a booster that stores which of its iterations only repeat draws.
@@ -99,8 +101,9 @@ class XGBoostTrees(BoostedTrees):
         128. They are found from about 50,000 rows, or from all rows if there are categories;
         XGBoost itself always reads all rows.
     engine_params : dict, default=None
-        Further parameters of XGBoost; unknown names are refused, and so is ``tree_method``: other
-        methods than histograms copy the data. ``device`` is passed on; it is not tested on a GPU.
+        Further parameters of XGBoost. Names that are unknown or have no effect on trees are
+        refused, and so is ``tree_method``: other methods than histograms copy the data. ``device``
+        is passed on; it is not tested on a GPU.
 
     Attributes
     ----------
@@ -253,7 +256,7 @@ class XGBoostTrees(BoostedTrees):
     def _check_parameters(self, validation: Validation | None) -> None:
         super()._check_parameters(validation)
         if self.engine_params:
-            check_engine_params(self.engine_params, TAKEN)
+            check_engine_params(type(self), self.engine_params, taken=TAKEN, unused=_UNUSED)
             check_known(self.engine_params)
 
 
