@@ -150,6 +150,16 @@ def test_the_last_step_of_a_pipeline_gets_the_weights(routing):
     assert np.ptp(Recorder.fits[0][2]) > 0
 
 
+@pytest.mark.parametrize("output", ["pandas", "polars"])
+def test_a_global_output_of_scikit_learn_changes_nothing(output):
+    expected = boosted(SCALED, n_estimators=2).predict(X)
+    Recorder.fits.clear()
+    with sklearn.config_context(transform_output=output):
+        np.testing.assert_array_equal(boosted(SCALED, n_estimators=2).predict(X), expected)
+        boosted(make_pipeline(StandardScaler(), Recorder()), n_estimators=1)
+    assert type(Recorder.fits[0][0]) is np.ndarray
+
+
 def test_seeds_of_copies():
     forest = ExtraTreesRegressor(3, max_depth=2)
     seeds = [

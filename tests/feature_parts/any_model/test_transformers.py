@@ -23,6 +23,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import (
     FunctionTransformer,
+    OneHotEncoder,
     SplineTransformer,
     StandardScaler,
     TargetEncoder,
@@ -144,6 +145,20 @@ def test_a_search_finds_the_parameters_of_the_transformer():
         search = GridSearchCV(TreeDirectRanker(SCALED, random_state=0), grid, cv=QueryKFold(2))
         search.fit(X, Y, qid=QID)
     assert len(search.cv_results_["params"]) == 4
+
+
+@pytest.mark.parametrize("output", ["pandas", "polars"])
+def test_a_global_output_of_scikit_learn_changes_nothing(output):
+    brands = pd.DataFrame({"brand": [*"abcde"] * (len(X) // 5), "price": X[:, 0]})
+    for part, documents in (
+        (OneHotEncoder(handle_unknown="ignore"), brands),
+        (SplineTransformer(n_knots=3), X),
+        (SCALED, X),
+    ):
+        expected = fitted(part, documents).predict(documents)
+        with sklearn.config_context(transform_output=output):
+            ranker = fitted(part, documents)
+            np.testing.assert_array_equal(ranker.predict(documents), expected)
 
 
 def test_what_needs_labels_is_sent_before_the_ranker():

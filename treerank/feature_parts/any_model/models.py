@@ -6,6 +6,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 from scipy.sparse import issparse
+from sklearn import config_context
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import has_fit_parameter
@@ -98,14 +99,17 @@ def _dense(values: Any) -> np.ndarray:
 
 
 @contextmanager
-def answering_refusals(owner: Any, model: Any, matrix: Any) -> Iterator[None]:
-    """Context that explains errors of ``model`` on ``matrix`` and says what to write instead.
+def calling(owner: Any, model: Any, matrix: Any) -> Iterator[None]:
+    """Context of a call of ``model`` on ``matrix``, which explains errors of the model.
 
-    These are errors about missing values, labels, names of columns and targets. ``owner`` is the
-    feature part that wraps the model.
+    These are errors about missing values, labels, names of columns and targets; the message says
+    what to write instead. ``owner`` is the feature part that wraps the model. Steps of the model
+    return arrays, whatever ``sklearn.set_config(transform_output=...)`` says: data frames would
+    have other last bits, and cannot be sparse.
     """
     try:
-        yield
+        with config_context(transform_output="default"):
+            yield
     except ValueError as error:
         if "requires y" in str(error):
             raise ValueError(f"{quote(model)} {LEARNS_FROM_LABELS}") from error

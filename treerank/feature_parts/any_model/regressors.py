@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from treerank.all_or_nothing import all_or_nothing
 from treerank.checks import has_methods, quote
 from treerank.feature_parts.any_model.models import (
-    answering_refusals,
+    calling,
     in_blocks,
     refuse_to_save,
     seeded_copy,
@@ -231,7 +231,7 @@ class NewtonBoosting(BaseEstimator):
             matrix, target = matrix[drawn], target[drawn]
         # By another routing, a pipeline would not take the weights of its last step by name.
         with (
-            answering_refusals(self, self.regressor, matrix),
+            calling(self, self.regressor, matrix),
             config_context(enable_metadata_routing=False),
         ):
             model.fit(matrix, target, **fit_params)
@@ -242,7 +242,7 @@ class NewtonBoosting(BaseEstimator):
 
         Refuse predictions that are not finite or not one per row.
         """
-        with answering_refusals(self, self.regressor, matrix):
+        with calling(self, self.regressor, matrix):
             predicted = np.asarray(model.predict(matrix), dtype=np.float64)
         n_rows = matrix.shape[0]
         if predicted.size != n_rows or not np.isfinite(predicted).all():

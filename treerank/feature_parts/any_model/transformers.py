@@ -16,7 +16,7 @@ from treerank.all_or_nothing import all_or_nothing
 from treerank.checks import has_methods, quote
 from treerank.documents.rows import Rows
 from treerank.feature_parts.any_model.models import (
-    answering_refusals,
+    calling,
     in_blocks,
     refuse_to_save,
     seeded_copy,
@@ -106,7 +106,7 @@ class TransformerPart(BaseEstimator):
         self.transformer_ = seeded_copy(self.transformer, 0, rng)
         self._has_names = self._check_names(rows, matrix.shape[1])
         labels = [None] if isinstance(self.transformer_, FrozenEstimator) else []  # it ignores them
-        with answering_refusals(self, self.transformer, matrix), self._names_checked():
+        with calling(self, self.transformer, matrix), self._names_checked():
             self.transformer_.fit(matrix, *labels)
         self.n_outputs_ = self._outputs(matrix[:1]).shape[1]
         self.head_weight_: np.ndarray | None = None
@@ -159,7 +159,7 @@ class TransformerPart(BaseEstimator):
     def _outputs(self, matrix: Any) -> np.ndarray:
         if matrix.shape[0] == 0:
             return np.empty((0, self.n_outputs_))
-        with answering_refusals(self, self.transformer, matrix), self._names_checked():
+        with calling(self, self.transformer, matrix), self._names_checked():
             outputs = in_blocks(self._transformed, matrix)
             if not np.isfinite(outputs).all():
                 raise ValueError(
