@@ -1,10 +1,12 @@
 import json
 
+import numpy as np
 import pytest
-from command_line import run
+from command_line import SMALL, run
 from search_files import FEATURES, JUDGED, LOGGED, judgment_files, plugin
 
-from treerank import read_csv, read_letor
+from treerank import get_metric, load, read_letor
+from treerank.datasets.formats import read_ranking_data
 from treerank.datasets.parquet_files import column_names
 
 
@@ -16,17 +18,42 @@ def log(tmp_path):
     return path
 
 
-def test_a_feature_log_becomes_a_table_of_the_judged_documents(log, tmp_path):
-    target = tmp_path / "train.csv"
-    result = run("convert", log, target, "--judgments", tmp_path / "book.csv", "--query", "search")
-    assert result.stderr.count("1 of them not judged") == 1
-    data = read_csv(target, query="search", document="document")
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_a_feature_log_becomes_a_table_of_all_documents(log, suffix, tmp_path):
+    target, book = tmp_path / f"train.{suffix}", tmp_path / "book.csv"
+    result = run("convert", log, target, "--judgments", book, "--query", "search")
+    assert result.stderr.count("5 documents, 1 of them not judged") == 1
+    data = read_ranking_data(target, query="search", document="document")
     assert column_names(target) == ["search", "label", "document", *FEATURES]
-    assert list(zip(data.qid, data.doc_ids, data.y, strict=True)) == JUDGED
+    expected = [*JUDGED[:2], ("red shoes", "c", np.nan), *JUDGED[2:]]
+    np.testing.assert_equal([*zip(data.qid, data.doc_ids, data.y, strict=True)], expected)
+    model = tmp_path / "model.treerank"
+    run("fit", target, "--model", model, "--query", "search", *SMALL)
+    said = run("evaluate", model, target, "--metric", "judged@10", "--json", "-q")
+    scores = load(model).predict(data.X)
+    value = get_metric("judged@10")(data.y, scores, data.qid)
+    assert json.loads(said.stdout)["metrics"]["judged@10"] == value == (2 / 3 + 1) / 2
+
+
+def test_a_feature_log_becomes_letor_rows_of_the_judged_documents(log, tmp_path):
     for path in (log, tmp_path / "book.csv"):  # no spaces in the ids of LETOR rows
         path.write_text(path.read_text().replace("red shoes", "shoes"))
-    run("convert", log, tmp_path / "train.txt", "--judgments", tmp_path / "book.csv")
-    assert [*read_letor(tmp_path / "train.txt", comments=True).doc_ids] == [*data.doc_ids]
+    target, book = tmp_path / "train.txt", tmp_path / "book.csv"
+    said = run("convert", log, target, "--judgments", book, "-q").stderr
+    assert said.startswith(f"treerank: warning: {target}: documents must be judged in a LETOR")
+    assert "got 1 of 5 that are not, which are left out. Write a CSV or Parquet file" in said
+    assert [*read_letor(target, comments=True).doc_ids] == [document for _, document, _ in JUDGED]
+    book.write_text(book.read_text() + "shoes,c,1,\n")
+    assert run("convert", log, target, "--judgments", book, "-q").stderr == ""
+    assert len(read_letor(target)) == 5
+
+
+def test_judgments_that_are_not_in_the_log_are_warned_of_in_the_words_of_the_shell(log, tmp_path):
+    book = tmp_path / "book.csv"
+    book.write_text(book.read_text() + "boots,lost,1,\n")
+    said = run("convert", log, tmp_path / "train.csv", "--judgments", book, "-q").stderr
+    rule = "1 of 5 judgments are of documents that are not in the log."
+    assert said == f"treerank: warning: {rule}\n"
 
 
 @pytest.mark.parametrize(

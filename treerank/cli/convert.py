@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from treerank.checks import quote
+from treerank.checks import quote, warn_user
 from treerank.cli import options as shared
 from treerank.cli.console import Reporter
 from treerank.datasets.formats import PARQUET, format_names, format_of, format_to_write
@@ -20,7 +20,8 @@ from treerank.search_engines.judgments import read_judgments
 
 _HELP = {
     "judgments": "Labels of the documents of DATA, if DATA is a feature log: JSON that a search "
-    "engine returned, by query. The labels of several judges are averaged.",
+    "engine returned, by query. The labels of several judges are averaged. Documents without "
+    "a judgment have the label nan in a table, and are left out of a LETOR file.",
     "feature_set": "Feature set with which the feature log must have been written.",
     "n_features": "Number of features; by default, the highest index in DATA.",
 }
@@ -67,7 +68,7 @@ def convert(
         wrong = "must come with --judgments, and with no options for the columns of DATA."
         raise typer.BadParameter(wrong, param_hint="a feature log")
     else:
-        batches = Batches([_judged(reporter, data, judgments, feature_set)])
+        batches = Batches([_feature_log(reporter, data, judgments, feature_set, target)])
     with reporter.step(f"writing {target}") as step:
         n_rows: list[int] = []
         counted = _counted(batches, n_rows)
@@ -79,19 +80,28 @@ def convert(
         step.done = f"wrote {target}: {sum(n_rows):,} documents"
 
 
-def _judged(
-    reporter: Reporter, path: Path, judgments: Path, feature_set: Path | None
+def _feature_log(
+    reporter: Reporter, path: Path, judgments: Path, feature_set: Path | None, target: Path
 ) -> RankingData:
-    """Return the documents of a feature log at ``path`` that have judgments, as ``RankingData``.
+    """Return the documents of a feature log at ``path``, with the labels of ``judgments``.
 
     ``judgments`` is a qrels file or the like, several judges being averaged; ``feature_set`` is the
-    file that names features, or None.
+    file that names features, or None. Documents without a judgment stay, with label NaN, unless
+    ``target``, the file to write, is a LETOR file: then they are left out, with a warning.
     """
     read = load_object("treerank.search_engines.feature_logs:read_feature_log")
     log = read(path, read_judgments(judgments).merged(), features=feature_set)
-    data = log.judged()
-    reporter.say(f"{path}: {len(log):,} documents, {len(log) - len(data):,} of them not judged")
-    return data
+    judged = log.judged()
+    n_unjudged = len(log) - len(judged)
+    reporter.say(f"{path}: {len(log):,} documents, {n_unjudged:,} of them not judged")
+    if n_unjudged == 0 or format_to_write(target) is PARQUET:
+        return log
+    warn_user(
+        f"{target}: documents must be judged in a LETOR file, where each row has a label; got "
+        f"{n_unjudged:,} of {len(log):,} that are not, which are left out. Write a CSV or Parquet "
+        "file to keep them."
+    )
+    return judged
 
 
 def _counted(batches: Iterable[RankingData], n_rows: list[int]) -> Iterator[RankingData]:

@@ -21,6 +21,7 @@ from treerank.search_engines.search_answers import (
     json_of_client,
     logged_documents,
 )
+from treerank.spelling import has_spelling
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -251,9 +252,8 @@ def _joined(X: pa.Table, qid: np.ndarray, ids: np.ndarray, judgments: Qrels) -> 
         got = f"{quote(pairs[0])}, and {quote((str(qid[0]), str(ids[0])))} in the log"
         raise ValueError(f"judgments must be of documents in the log; got {got}.")
     if alone.any():
-        warn_user(
-            f"{alone.sum()} of {len(alone)} judgments are of documents that are not in the log; "
-            "see unjoined()."
-        )
+        advice = "; see unjoined()" if has_spelling("source") else ""
+        rule = "judgments are of documents that are not in the log"
+        warn_user(f"{alone.sum()} of {len(alone)} {rule}{advice}.")
     unlogged = Qrels(*(np.asarray(column)[alone] for column in judgments))
     return FeatureLog(X, y, qid, None, ids, unlogged)
