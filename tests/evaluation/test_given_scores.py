@@ -1,6 +1,9 @@
 import warnings
 
 import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 
 from treerank import NDCG, compare_scores, get_metric
@@ -11,6 +14,8 @@ RNG = np.random.default_rng(0)
 QID = np.repeat(np.arange(40), 5)
 Y = RNG.integers(3, size=200).astype(float)
 Y[QID == 39] = 0.0
+MISSING = np.array([2.0, np.nan, 1.0])
+MISSING.flags.writeable = False
 SCORES = {"old": RNG.normal(size=200), "new": Y + RNG.normal(scale=2.0, size=200)}
 
 
@@ -83,7 +88,7 @@ def test_an_interval_is_never_beside_a_p_value_that_contradicts_it():
             {"a": np.full(200, np.nan)},
             Y,
             QID,
-            r"scores\['a'\] must be finite; got nan in row 0\. If the .*np\.nanmin\(scores\) - 1\)",
+            r"scores\['a'\] must be finite; got nan in row 0\. If the .*np\.nanmin\(scores\) - 1, ",
         ),
         ({1: SCORES["old"]}, Y, QID, "scores must be a dict like {.name"),
         (SCORES, Y[1:], QID, r"scores\['old'\] must"),
@@ -94,6 +99,29 @@ def test_an_interval_is_never_beside_a_p_value_that_contradicts_it():
 def test_wrong_arguments_are_named(scores, y, qid, message):
     with pytest.raises((TypeError, ValueError), match=message):
         compare_scores(scores, y, qid)
+
+
+@pytest.mark.parametrize(
+    "scores",
+    [
+        MISSING,
+        MISSING.tolist(),
+        [2.0, None, 1.0],
+        pd.Series(MISSING, index=[7, 7, 9]),
+        pd.Series([2, None, 1], dtype="Int64"),
+        pl.Series([2, None, 1]),
+        pa.table({"bm25": MISSING})["bm25"],
+    ],
+)
+def test_the_advice_on_missing_scores_works_for_any_column(scores):
+    y, qid = [1, 0, 0], [7, 7, 7]
+    with pytest.raises(ValueError, match=r"got nan in row 1\. If the score") as caught:
+        compare_scores({"bm25": scores}, y, qid)
+    code = str(caught.value).partition("below all others, ")[2].partition(", or let compare")[0]
+    names = {"np": np, "scores": scores}
+    exec(code, names)
+    np.testing.assert_array_equal(names["scores"], [2, 0, 1])
+    compare_scores({"bm25": names["scores"]}, y, qid)
 
 
 def test_unjudged_documents_are_warned_of():

@@ -30,6 +30,7 @@ from treerank.evaluation.running import (
 )
 from treerank.metrics.registry import Metrics, describe_metrics
 from treerank.parameters import check_arguments
+from treerank.rankers.column_ranker import SCORES_BELOW
 from treerank.statistics.clusters import (
     ClustersOfRows,
     clusters_by_query,
@@ -40,8 +41,8 @@ from treerank.statistics.clusters import (
 #: Advice for scores of a retriever, which are missing where it did not find the document.
 _MISSING_SCORES = (
     " If the score of a document that was not found is missing, let it rank last: give it a number "
-    "below all others, np.nan_to_num(scores, nan=np.nanmin(scores) - 1), or let compare score the "
-    "column, by its name, with treerank.rankers.ColumnRanker."
+    f"below all others, {SCORES_BELOW}, or let compare score the column, by its name, with "
+    "treerank.rankers.ColumnRanker."
 )
 
 

@@ -40,6 +40,13 @@ def _check_index(name: str, value: Any, sizes: dict[str, int]) -> None:
     check_count(name, value, at_least=0, at_most=sizes["n_features"] - 1)
 
 
+#: How the user gives missing scores one below all others, whatever holds them.
+SCORES_BELOW = (
+    "scores = np.array(scores, float); scores = np.where(np.isnan(scores), np.nanmin(scores) - 1, "
+    "scores)"
+)
+
+
 def score_below(scores: np.ndarray) -> float:
     """Return a score below all others, by as much as they differ; NaN is a missing one.
 

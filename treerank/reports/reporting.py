@@ -34,7 +34,7 @@ from treerank.files.replaced import replaced_file
 from treerank.metrics.judged import depth_of, judged_share, refuse_judged, warn_of_unjudged
 from treerank.metrics.registry import FunctionMetric, Metrics, as_metrics, metric_with
 from treerank.parameters import Count, Whole, check_arguments
-from treerank.rankers.column_ranker import ColumnRanker, score_below
+from treerank.rankers.column_ranker import SCORES_BELOW, ColumnRanker, score_below
 from treerank.rankers.ranker import Ranker
 from treerank.rankers.scoring import metric_of, scores_of, warn_of_one_query
 from treerank.reports.page import element, page
@@ -264,7 +264,7 @@ def _taken(values, rows):
 _MISSING_SCORES = (
     " If the score of a document that was not found is missing, name the column of the data frame, "
     'baseline="column", which lets it rank last; or give it a number below all others, '
-    "np.nan_to_num(scores, nan=np.nanmin(scores) - 1)."
+    f"{SCORES_BELOW}."
 )
 
 
