@@ -113,6 +113,28 @@ def test_commas_in_files_with_semicolons_are_decimal_commas_as_in_read_csv(tmp_p
             read(tmp_path, text, "a.csv")
 
 
+@pytest.mark.parametrize("missing", ["", "NA", " NaN", "null", r"\N", "-", "None"])
+def test_missing_ratings_are_those_of_read_csv(tmp_path, missing):
+    text = f"query,docid,rating,f\nq,a,3,1\nq,b,{missing},2\n"
+    assert read(tmp_path, text, "a.csv").doc_ids.tolist() == ["a"]
+    options = {"label": "rating", "query": "query", "document": "docid"}
+    np.testing.assert_array_equal(read_csv(tmp_path / "a.csv", **options).y, [3, np.nan])
+    judges = f"query;docid;Ann;Bob\nq;a;2,0;{missing}\nq;b;{missing};3\n"
+    assert read(tmp_path, judges, "a.csv").y.tolist() == [2, 3]
+    rated = {"queries": [{"query": "q", "ratings": {"a": missing, "b": "1"}}]}
+    assert read(tmp_path, rated, "a.json").doc_ids.tolist() == ["b"]
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("separator", [",", ";"])
+def test_empty_lines_of_tables_are_skipped_as_in_read_csv(tmp_path, separator, end):
+    lines = ["", "", "query,docid,rating,f", "", "q,a,3,1", "", "q,b,0,2", "", ""]
+    text = end.join(lines).replace(",", separator)
+    assert read(tmp_path, text, "a.csv").y.tolist() == [3, 0]
+    options = {"label": "rating", "query": "query", "document": "docid"}
+    assert read_csv(tmp_path / "a.csv", **options).y.tolist() == [3, 0]
+
+
 def test_training_sets_tell_the_ids_in_their_comments_and_qrels_may_have_odd_ones(tmp_path):
     write_letor(tmp_path / "a.txt", [[1.0]], [2], ["q"], comments=["docid = GX1 inc = 1"])
     assert [*zip(*read_judgments(tmp_path / "a.txt"), strict=True)] == [("q", "GX1", 2)]

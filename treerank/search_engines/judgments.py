@@ -25,7 +25,7 @@ from treerank.datasets.csv_files import OTHER_DELIMITERS
 from treerank.datasets.qrels import NO_JUDGMENTS, Qrels, texts_of
 from treerank.datasets.trec import finite_number, read_trec_qrels
 from treerank.documents.columns import BEHAVIOR_NAMES
-from treerank.documents.number_texts import NUMBER
+from treerank.documents.number_texts import MISSING_TEXTS, NUMBER
 from treerank.files.compression import is_regular_file, open_text
 from treerank.parameters import check_arguments
 from treerank.spelling import has_spelling
@@ -66,8 +66,9 @@ def read_judgments(
     RRE, judgments of OpenSearch's search-relevance plugin, or a request of ``_rank_eval``. A CSV or
     TSV file may be one of Quepid's or any with column names. Any other file, and a TSV file without
     names, is TREC qrels, or has lines such as ``3 qid:1 # document``, where
-    ``# qid:1: red shoes`` may name the query. Files may be compressed. Documents without a rating
-    are unjudged and skipped. In a CSV file with semicolons, the comma in ``1,5`` is a decimal one.
+    ``# qid:1: red shoes`` may name the query. Files may be compressed. Documents without a rating,
+    or with ``NA``, ``null`` or the like as in :func:`~treerank.datasets.read_csv`, are unjudged and
+    skipped. In a CSV file with semicolons, the comma in ``1,5`` is a decimal one.
 
     Parameters
     ----------
@@ -97,7 +98,7 @@ def read_judgments(
         name = "qrels"
     if name.endswith((".csv", ".tsv")):
         text, usual = _text(path), "," if name.endswith(".csv") else "\t"
-        first_line = text.partition("\n")[0]
+        first_line = text.lstrip("\r\n").partition("\n")[0]
         alternatives = (sign for sign in OTHER_DELIMITERS if sign in first_line)
         delimiter = usual if usual in first_line else next(alternatives, usual)
         triples = _of_table(text, delimiter, query, document, label)
@@ -191,7 +192,7 @@ def _text(path: str | Path) -> str:
 def _row(triple: tuple[Any, Any, Any]) -> tuple[str, str, float] | None:
     """Return ``(query, document, label)``, two texts and a number, or None if unjudged."""
     query, document, rating = (x.strip() if isinstance(x, str) else x for x in triple)
-    if rating in (None, ""):
+    if rating is None or rating in MISSING_TEXTS:
         return None
     for name, value in {"query": query, "document": document, "rating": rating}.items():
         if isinstance(value, bool) or not isinstance(value, str | int | float) or value == "":
@@ -228,9 +229,10 @@ def _of_table(text, delimiter, query, document, label):
 
     ``query``, ``document`` and ``label`` are names of columns, or None to find them by usual names.
     """
-    rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    rows = filter(None, reader)  # without empty lines
     names = [name.strip() for name in next(rows, [])]
-    cells = [row for row in rows if row]
+    cells = [*rows]
     for row in cells:
         if len(row) != len(names):
             raise ValueError(f"a row must have {len(names)} cells; got {quote(row)}.")
@@ -295,7 +297,8 @@ def _check_judges(names: list[str], judges: list[int], rows: list[list[str]]) ->
     """
     for column in judges:
         for row in rows:
-            if row[column].strip() and not _GRADE.fullmatch(row[column]):
+            is_missing = row[column].strip() in MISSING_TEXTS
+            if not is_missing and not _GRADE.fullmatch(row[column]):
                 raise ValueError(
                     f"label must name the column of labels, or one for each judge, where no column "
                     f"is named {' or '.join(_LABEL[:3])}, since {quote(names[column])} holds no "
