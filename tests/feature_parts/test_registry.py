@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 from lightgbm import LGBMRanker
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.cross_decomposition import PLSRegression
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.ensemble import StackingRegressor
@@ -75,6 +75,13 @@ def test_what_is_fitted_to_no_objective_is_refused(given):
 def test_a_regressor_is_refused_with_what_boosts_it(regressor):
     with pytest.raises(ValueError, match=r"Write NewtonBoosting\(.*\)"):
         make_feature_part(regressor)
+
+
+@pytest.mark.parametrize("bases", [(), (RegressorMixin,)])
+def test_a_regressor_of_no_library_is_refused_with_what_boosts_it(bases):
+    members = {"fit": lambda self, x, y: None, "predict": lambda self, x: None}
+    with pytest.raises(ValueError, match=r"Write NewtonBoosting\(Net\(\.\.\.\)\) for a regressor"):
+        make_feature_part(type("Net", bases, members)())
 
 
 @pytest.mark.parametrize("ranker", [LGBMRanker(), XGBRanker()])

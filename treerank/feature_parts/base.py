@@ -161,7 +161,16 @@ def traits_of(part: Any) -> PartTraits:
 
 def copy_of(part: Any) -> Any:
     """Return an unfitted copy of a feature part; one without ``get_params`` is copied as it is."""
-    return clone(part, safe=False)
+    try:
+        return clone(part, safe=False)
+    except TypeError as error:
+        if "pickle" not in str(error):
+            raise
+        raise TypeError(
+            "feature_part must be of objects that copy.deepcopy copies, or that have get_params; "
+            f"got {quote(part)}: {error}. Let the class inherit from BaseEstimator of "
+            "scikit-learn, which copies parameters alone."
+        ) from error
 
 
 def params_of(part: Any) -> dict[str, Any]:

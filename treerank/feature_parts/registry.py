@@ -6,9 +6,8 @@ To add one, list it in ``FEATURE_PARTS`` under its short name.
 from inspect import Parameter, signature
 from typing import Any
 
-from sklearn.base import is_classifier, is_regressor
 from sklearn.frozen import FrozenEstimator
-from sklearn.utils import get_tags
+from sklearn.utils import Tags, get_tags
 from sklearn.utils.validation import has_fit_parameter
 
 from treerank.checks import check_choice, closest, has_methods, quote
@@ -104,9 +103,38 @@ def needs_labels(candidate: Any) -> bool:
     y = signature(candidate.fit).parameters.get("y")
     if y is not None and y.default is Parameter.empty:
         return True
-    return has_methods(candidate, "__sklearn_tags__") and bool(
-        get_tags(candidate).target_tags.required
-    )
+    tags = tags_of(candidate)
+    return tags is not None and bool(tags.target_tags.required)
+
+
+def tags_of(model: Any) -> Tags | None:
+    """Return scikit-learn's tags of a model; None of a class that has none, as those of Keras.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import Ridge
+    >>> tags_of(Ridge()).estimator_type, tags_of("no model")
+    ('regressor', None)
+    """
+    if not has_methods(model, "__sklearn_tags__"):
+        return None
+    try:
+        return get_tags(model)
+    except AttributeError:  # of a mixin without BaseEstimator
+        return None
+
+
+def is_model_for(task: str, model: Any) -> bool:
+    """Tell whether a model is a "classifier" or a "regressor", by its tags.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import Ridge
+    >>> is_model_for("regressor", Ridge()), is_model_for("classifier", Ridge())
+    (True, False)
+    """
+    tags = tags_of(model)
+    return tags is not None and tags.estimator_type == task
 
 
 def _instead_of(candidate: Any) -> str:
@@ -120,10 +148,13 @@ def _instead_of(candidate: Any) -> str:
         return " It ranks by itself: compare(rankers, data) takes it as it is."
     is_model = has_methods(candidate, "fit") and (
         has_methods(candidate, "predict")
-        or (has_methods(candidate, "get_params") and is_regressor(candidate))
+        or (has_methods(candidate, "get_params") and is_model_for("regressor", candidate))
     )
-    if is_model and not has_methods(candidate, "rank") and not is_classifier(candidate):
-        return f" Write NewtonBoosting({quote(candidate)}) for a regressor."
+    is_ranker = has_methods(candidate, "rank")
+    if is_model and not is_ranker and not is_model_for("classifier", candidate):
+        text = quote(candidate)
+        code = f"{type(candidate).__name__}(...)" if text.startswith("<") else text
+        return f" Write NewtonBoosting({code}) for a regressor."
     if has_methods(candidate, "fit", "transform", "get_params") and not has_methods(
         candidate, "rank"
     ):
@@ -200,4 +231,5 @@ def reads_sparse(part: Any) -> bool:
     >>> reads_sparse(make_feature_part("lightgbm")), reads_sparse(make_feature_part("mlp"))
     (True, False)
     """
-    return has_methods(part, "__sklearn_tags__") and bool(get_tags(part).input_tags.sparse)
+    tags = tags_of(part)
+    return tags is not None and bool(tags.input_tags.sparse)

@@ -6,7 +6,7 @@ from inspect import Parameter, signature
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
-from sklearn.base import clone, is_regressor
+from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
 from treerank.checks import check_counts, has_methods, quote
@@ -18,6 +18,7 @@ from treerank.documents.rows import Rows
 from treerank.documents.training_queries import TrainingQueries
 from treerank.documents.training_set import TrainingSet
 from treerank.feature_parts.estimator import estimator
+from treerank.feature_parts.registry import is_model_for
 from treerank.files.states import history, numbers
 from treerank.parameters import Rule, Seed
 from treerank.progress import Progress
@@ -252,7 +253,7 @@ def _attribute_of(ranker: Any, name: str) -> Any:
 
 def _instead_of(estimator: Any) -> str:
     """Return advice on what to write instead of an estimator whose ``fit`` takes no queries."""
-    if has_methods(estimator, "__sklearn_tags__") and is_regressor(estimator):
+    if is_model_for("regressor", estimator):
         return f" Write TreeDirectRanker(NewtonBoosting({quote(estimator)})) for a regressor."
     if isinstance(estimator, Pipeline):
         return (

@@ -1,6 +1,7 @@
 """Regressors of scikit-learn, boosted by Newton steps on an objective."""
 
 import warnings
+from threading import Lock
 
 import numpy as np
 import pandas as pd
@@ -68,6 +69,25 @@ class Recorder(RegressorMixin, BaseEstimator):
         return self.line_.predict(X)
 
 
+class OfNoLibrary:
+    """A regressor without ``get_params`` and tags, as models of Keras are."""
+
+    def fit(self, x, y, epochs=1):
+        self.weights = Ridge().fit(x, y).coef_
+
+    def predict(self, x):
+        return (x @ self.weights)[:, None]
+
+
+class OfMixin(RegressorMixin, OfNoLibrary):
+    """Its tags are those of a mixin alone, which are none."""
+
+
+class Locked(OfNoLibrary):
+    def __init__(self):
+        self.lock = Lock()
+
+
 class Drawn(Recorder):
     fits: list = []  # noqa: RUF012
 
@@ -89,6 +109,22 @@ def test_any_regressor_ranks(regressor):
     assert (ranker.feature_part_.estimator_weights_ > 0).all()
     a, b = X[:50], X[50:100]
     np.testing.assert_array_equal(ranker.compare(a, b), -ranker.compare(b, a))
+
+
+@pytest.mark.parametrize("kind", [OfNoLibrary, OfMixin])
+def test_a_regressor_may_be_of_any_class_and_is_copied_as_it_is(kind):
+    given = kind()
+    ranker = boosted(given, n_estimators=8)
+    assert ranker.score(X, Y, QID) > 0.7
+    assert not vars(given)  # fitted are copies alone
+    assert len({id(model.weights) for model in ranker.feature_part_.estimators_}) == 8
+
+
+def test_a_regressor_that_cannot_be_copied_is_refused_with_what_can():
+    message = r"feature_part must be .* have get_params; got .*Locked.*Let the class inherit from"
+    for fit in (boosted, lambda part: NewtonBoosting(part).fit(X, make_objective(Y, QID))):
+        with pytest.raises(TypeError, match=message):
+            fit(Locked())
 
 
 @every_regressor

@@ -7,11 +7,11 @@ from typing import Any, NoReturn
 import numpy as np
 from scipy.sparse import issparse
 from sklearn import config_context
-from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import has_fit_parameter
 
 from treerank.checks import has_methods, quote
+from treerank.feature_parts.base import copy_of
 from treerank.feature_parts.registry import LEARNS_FROM_LABELS
 
 #: What models say that look for columns by their names.
@@ -35,7 +35,7 @@ def seeded_copy(model: Any, number: int, rng: np.random.RandomState) -> Any:
     >>> [seeded_copy(model, number, None).random_state for number in range(3)]
     [7, 8, 9]
     """
-    copy = clone(model, safe=False)
+    copy = copy_of(model)
     seeds: dict[str, int] = {}
     for name, value in sorted(params_by_name(copy).items()):
         if name.rpartition("__")[2] == "random_state":

@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar, NoReturn, Self
 
 import numpy as np
 from sklearn import config_context
-from sklearn.base import BaseEstimator, is_classifier, is_regressor
+from sklearn.base import BaseEstimator
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
@@ -23,7 +23,7 @@ from treerank.feature_parts.any_model.models import (
 from treerank.feature_parts.base import Validation, check_validation
 from treerank.feature_parts.estimator import estimator
 from treerank.feature_parts.indicators import IndicatorColumns
-from treerank.feature_parts.registry import is_foreign_ranker, reads_sparse
+from treerank.feature_parts.registry import is_foreign_ranker, is_model_for, reads_sparse
 from treerank.feature_parts.rows import as_rows
 from treerank.objectives.base import Objective, as_objective, check_derivative
 from treerank.parameters import (
@@ -44,7 +44,7 @@ def _check_regressor(name: str, value: Any) -> None:
     """Refuse a value that is no regressor, such as a classifier or a ranker."""
     # Some regressors, such as a StackingRegressor, have predict only once they are fitted.
     fits_and_predicts = has_methods(value, "fit", "predict") or (
-        has_methods(value, "fit", "get_params") and is_regressor(value)
+        has_methods(value, "fit", "get_params") and is_model_for("regressor", value)
     )
     if not fits_and_predicts or has_methods(value, "rank"):
         raise ValueError(
@@ -56,7 +56,7 @@ def _check_regressor(name: str, value: Any) -> None:
             f"{name} must be a regressor, which sees no queries; got the ranker {quote(value)}. "
             "Write its regressor, or compare(rankers, data), which takes it as it is."
         )
-    if is_classifier(value):
+    if is_model_for("classifier", value):
         raise ValueError(
             f"{name} must predict numbers; got the classifier {quote(value)}. Write its regressor."
         )
@@ -80,8 +80,9 @@ class NewtonBoosting(BaseEstimator):
 
     Parameters
     ----------
-    regressor : regressor of scikit-learn
-        Copies of it are fitted.
+    regressor : regressor
+        Copies of it are fitted. It is one of scikit-learn or any object with ``fit(X, y)`` and
+        ``predict(X)``; without ``get_params``, it is copied as it is.
     n_estimators : int, default=20
         Number of copies.
     learning_rate : float, default=0.3
