@@ -367,7 +367,7 @@ def test_gzip_needs_no_name_and_what_is_no_text_is_called_by_its_kind(tmp_path):
     path.write_bytes(gzip.compress(text))
     assert read_csv(path).X.to_pydict() == {"a": [5, 1]}
     kinds = {b"PK\x03\x04": "a zip archive or a spreadsheet", b"\xff\xfe": "text in UTF-16"}
-    for begin, kind in (kinds | {b"PAR1": "a Parquet file"}).items():
+    for begin, kind in (kinds | {b"PAR1\x15": "a Parquet file"}).items():
         path.write_bytes(begin + text)
         with pytest.raises(
             ValueError, match=rf"a.csv: .* text in UTF-8, plain or gzip; got {kind}"

@@ -29,7 +29,12 @@ ERRORS = [
     (b"1 qid:1 1:1 2:1\n1 qid:1 9:1\n", 2, 9, "indices must not exceed n_features=8; got '9:1'"),
     (b"1 qid:1\n1 qid:" + b"a" * 256 + b"\n", 2, 7, "at most 255 bytes and no NUL; got 'a"),
     (b"1 qid:a 1:2\n1 qid:a\0 1:2\n", 2, 7, "no NUL; got 'a"),
-    (b"1 qid:a 1:2\n1 qid:caf\xe9 1:2\n", 2, 7, "text in UTF-8, as `iconv -t utf8` makes it; got"),
+    (
+        b"1 qid:a 1:2\n1 qid:caf\xe9 1:2\n",
+        2,
+        7,
+        "UTF-8, as `iconv -f latin1 -t utf-8` makes it; got",
+    ),
     (
         b"\n1 qid:1 1:2 # a\r1 qid:2 1:2\r",
         2,

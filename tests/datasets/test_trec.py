@@ -76,7 +76,7 @@ def test_ids_of_bytes_are_written_as_text(tmp_path, as_ids):
         ("q Q0 d 1 0.5", "must have 6 fields; got 'q Q0 d 1 0.5'"),
         ("q Q0 e 1 x t", "must have a number; got 'x'"),
         ("q Q0 e 1 1_0 t", "must have a number; got '1_0'"),
-        ("\xe9 Q0 e 1 1 t", r"must be text in UTF-8, .*; got b'\\xe9 Q0"),
+        ("\xe9 Q0 e 1 1 t", r"UTF-8, as `iconv -f latin1 -t utf-8` makes it; got b'\\xe9 Q0"),
     ],
 )
 def test_a_wrong_line_is_named(tmp_path, line, message):

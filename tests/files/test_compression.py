@@ -1,12 +1,17 @@
+import bz2
 import gzip
 import io
+import lzma
 import os
+import subprocess
 import threading
 
 import numpy as np
 import pytest
 
-from treerank.files.compression import Text, compressed, open_text, text_blocks
+from treerank.datasets import read_letor, read_trec_qrels
+from treerank.files.compression import TEXT_IN_UTF8, Text, compressed, open_text, text_blocks
+from treerank.search_engines import read_judgments
 
 
 @pytest.mark.parametrize("name", ["a.csv.gz", "B.CSV.GZ"])
@@ -44,6 +49,39 @@ def test_a_file_too_short_for_gzip_is_refused_when_it_is_read(tmp_path):
 
     with pytest.raises(ValueError, match=r"a\.gz: the gzip stream must be whole"):
         read()
+
+
+@pytest.mark.parametrize("is_gzip", [False, True])
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (
+            bz2.compress(b"1 qid:1"),
+            r"compressed by bzip2\. Decompress it, or compress it by gzip\.",
+        ),
+        (lzma.compress(b"1 qid:1"), r"compressed by xz\. Decompress it, or compress it by gzip\."),
+        ("1 qid:1".encode("utf-16"), r"UTF-16\. `iconv -f utf-16 -t utf-8` makes UTF-8 of it\."),
+    ],
+    ids=["bzip2", "xz", "UTF-16"],
+)
+def test_what_is_no_text_is_refused_with_what_makes_text_of_it(tmp_path, content, message, is_gzip):
+    path = tmp_path / "a.txt"
+    path.write_bytes(gzip.compress(content) if is_gzip else content)
+    message = rf"a\.txt: must be text in UTF-8, plain or gzip; got .*{message}$"
+    for read in (read_letor, read_trec_qrels, read_judgments):
+        with pytest.raises(ValueError, match=message):
+            read(path)
+
+
+@pytest.mark.posix
+def test_an_advised_command_makes_text_of_other_text(tmp_path):
+    command = TEXT_IN_UTF8.split("`")[1].split()
+    (tmp_path / "a.txt").write_text("1 qid:caf\xe9 1:2\n", encoding="latin-1")
+    with pytest.raises(ValueError, match="query id must be text in UTF-8, as `iconv -f latin1"):
+        read_letor(tmp_path / "a.txt")
+    text = subprocess.run([*command, tmp_path / "a.txt"], stdout=subprocess.PIPE, check=True).stdout
+    (tmp_path / "b.txt").write_bytes(text)
+    assert read_letor(tmp_path / "b.txt").qid.tolist() == ["caf\xe9"]
 
 
 def test_level_6_is_written():

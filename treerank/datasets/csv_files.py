@@ -55,16 +55,6 @@ _PLAIN = {
 }
 #: What is said of a column of other bytes.
 _UTF8 = "must be text in UTF-8; got other bytes."
-#: What is no text, by the bytes that such a file begins with.
-_NO_TEXT = {
-    rb"PAR1": "a Parquet file",
-    rb"PK\x03\x04": "a zip archive or a spreadsheet",
-    rb"\xd0\xcf\x11\xe0": "a spreadsheet",
-    rb"\x28\xb5\x2f\xfd": "a file compressed by zstd",
-    rb"\xfd7zXZ": "a file compressed by xz",
-    rb"BZh[1-9]1AY&SY": "a file compressed by bzip2",
-    rb"\xff\xfe|\xfe\xff": "text in UTF-16",
-}
 
 
 def is_csv(path: str | Path) -> bool:
@@ -237,15 +227,10 @@ def _first_line(path):
 def _delimiter_in(path):
     """Return the delimiter of a file that is read.
 
-    Refuse a Parquet file, a zip archive and the like. It is the usual one for the file's suffix if
-    the first line has it, else the first of ``OTHER_DELIMITERS`` in that line.
+    It is the usual one for the file's suffix if the first line has it, else the first of
+    ``OTHER_DELIMITERS`` in that line.
     """
     first = _first_line(path)
-    for begin, kind in _NO_TEXT.items():
-        if re.match(begin, first):
-            raise ValueError(
-                f"{path}: a CSV file must be text in UTF-8, plain or gzip; got {kind}."
-            )
     usual = _delimiter(path)
     alternatives = (sign for sign in OTHER_DELIMITERS if sign.encode() in first)
     return usual if usual.encode() in first else next(alternatives, usual)

@@ -13,6 +13,8 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import compute
 
+from treerank.files.compression import TEXT_IN_UTF8
+
 LARGEST_INDEX = 2**31 - 1
 #: Bytes of a query id; an array of strings needs as much for every id as for the longest.
 LONGEST_QID = 255
@@ -230,8 +232,7 @@ def _query(token: bytes, at: int) -> bytes:
     try:
         token.decode("utf-8")
     except UnicodeDecodeError as error:
-        rule = "a query id must be text in UTF-8, as `iconv -t utf8` makes it"
-        raise BrokenRuleError(rule, at + 4) from error
+        raise BrokenRuleError(f"a query id must be {TEXT_IN_UTF8}", at + 4) from error
     return token
 
 

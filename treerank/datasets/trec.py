@@ -16,7 +16,7 @@ from treerank.datasets.qrels import Qrels, texts_of
 from treerank.display.results import html_of, shown_by_columns, text_of
 from treerank.display.tables import Table, counted
 from treerank.documents.queries import QueryGroups
-from treerank.files.compression import compressed, open_text
+from treerank.files.compression import TEXT_IN_UTF8, compressed, open_text
 from treerank.files.replaced import replaced_file
 from treerank.parameters import check_arguments
 
@@ -175,7 +175,7 @@ def _columns(
             try:
                 content = line.decode("utf-8-sig").rstrip("\r\n")
             except UnicodeDecodeError as error:
-                rule = "a line must be text in UTF-8, as `iconv -t utf8` makes it"
+                rule = f"a line must be {TEXT_IN_UTF8}"
                 raise ValueError(f"{where}: {rule}; got {quote(line)}.") from error
             fields = content.split()
             if not fields:

@@ -3,6 +3,7 @@
 import gzip
 import io
 import os
+import re
 import stat
 import sys
 import zlib
@@ -22,6 +23,19 @@ STANDARD_INPUT = "-"
 _LARGEST_RATIO = 1032
 #: The first byte of gzip, with which no text of data begins.
 _GZIP_START = b"\x1f"
+#: What messages say of text in UTF-8, where some other bytes are met.
+TEXT_IN_UTF8 = "text in UTF-8, as `iconv -f latin1 -t utf-8` makes it"
+_DECOMPRESS = "Decompress it, or compress it by gzip."
+#: What is no text in UTF-8, by the bytes that such a file begins with, and what to do with it.
+_OTHER_KINDS = {
+    rb"PAR1\x15": ("a Parquet file", "Give it a name that ends in .parquet."),
+    rb"PK\x03\x04": ("a zip archive or a spreadsheet", "Unpack it, or save it as a CSV file."),
+    rb"\xd0\xcf\x11\xe0": ("a spreadsheet", "Save it as a CSV file."),
+    rb"\x28\xb5\x2f\xfd": ("a file compressed by zstd", _DECOMPRESS),
+    rb"\xfd7zXZ": ("a file compressed by xz", _DECOMPRESS),
+    rb"BZh[1-9]1AY&SY": ("a file compressed by bzip2", _DECOMPRESS),
+    rb"\xff\xfe|\xfe\xff": ("text in UTF-16", "`iconv -f utf-16 -t utf-8` makes UTF-8 of it."),
+}
 
 
 @dataclass(frozen=True)
@@ -45,7 +59,7 @@ def open_text(path: str | Path) -> Iterator[Text]:
     """Open a plain or a gzip text; ``-`` is standard input.
 
     A text is gzip's by the name of its file or by its first byte. Nothing is opened or read twice,
-    because a pipe gives its bytes only once.
+    because a pipe gives its bytes only once. Refuses a file that begins like no text in UTF-8.
     """
     if as_url(path) is not None:
         raise text_in_store(path)
@@ -53,14 +67,23 @@ def open_text(path: str | Path) -> Iterator[Text]:
         buffered = io.BufferedReader(file)
         name = "standard input" if str(path) == STANDARD_INPUT else str(path)
         try:
-            is_gzip = str(path).lower().endswith(".gz") or buffered.peek()[:1] == _GZIP_START
-            stream = gzip.GzipFile(fileobj=buffered) if is_gzip else buffered
+            begins_as_gzip = buffered.peek()[:1] == _GZIP_START
+            is_gzip = begins_as_gzip or str(path).lower().endswith(".gz")
+            stream: Any = gzip.GzipFile(fileobj=buffered) if is_gzip else buffered
+            if begins_as_gzip == is_gzip:  # else it is damaged, as reading says
+                _refuse_other_kinds(name, stream.peek(16))
             size = _expected_size(file, is_gzip) if is_regular_file(path) else 0
             yield Text(name, stream, size)
         except (EOFError, gzip.BadGzipFile, zlib.error) as damage:
             raise ValueError(f"{name}: the gzip stream must be whole; got {damage}.") from damage
         finally:
             buffered.detach()  # so that standard input stays open
+
+
+def _refuse_other_kinds(name: str, start: bytes) -> None:
+    for pattern, (kind, advice) in _OTHER_KINDS.items():
+        if re.match(pattern, start):
+            raise ValueError(f"{name}: must be text in UTF-8, plain or gzip; got {kind}. {advice}")
 
 
 class TextBlock(NamedTuple):

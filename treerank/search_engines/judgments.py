@@ -26,7 +26,7 @@ from treerank.datasets.qrels import NO_JUDGMENTS, Qrels, texts_of
 from treerank.datasets.trec import finite_number, read_trec_qrels
 from treerank.documents.columns import BEHAVIOR_NAMES
 from treerank.documents.number_texts import MISSING_TEXTS, NUMBER
-from treerank.files.compression import is_regular_file, open_text
+from treerank.files.compression import TEXT_IN_UTF8, is_regular_file, open_text
 from treerank.parameters import check_arguments
 from treerank.spelling import has_spelling
 
@@ -186,7 +186,7 @@ def _text(path: str | Path) -> str:
         try:
             return str(text.stream.read().decode("utf-8-sig"))
         except UnicodeDecodeError as error:
-            raise ValueError(f"{path}: must be text in UTF-8; {error}") from error
+            raise ValueError(f"{path}: must be {TEXT_IN_UTF8}; {error}") from error
 
 
 def _row(triple: tuple[Any, Any, Any]) -> tuple[str, str, float] | None:
