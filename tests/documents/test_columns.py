@@ -255,6 +255,17 @@ def test_text_where_fit_had_numbers_is_answered_by_numbers_or_a_new_fit(
         np.testing.assert_array_equal(Columns().numbers(X)[:, 0], numbers)
 
 
+@pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame])
+def test_numbers_where_fit_had_text_become_text(kind):
+    """As of a CSV file of new rows, in which all sizes are numbers."""
+    columns, X = Columns({0: ["38", "39", "M"]}), kind({"a": [39, 38]})
+    with pytest.raises(TypeError, match="'a' of X must hold categories, as in fit") as caught:
+        columns.numbers(X)
+    np.testing.assert_array_equal(columns.numbers(advised(X, str(caught.value)))[:, 0], [1, 0])
+    with pytest.raises(TypeError, match=r"The categories of fit are \['38', '39', 'M'\]"):
+        columns.numbers(kind({"a": [38.0, None]}))  # "38.0" is no category
+
+
 def test_categories_of_numbers_where_fit_had_numbers_become_numbers():
     X = pd.DataFrame({"a": pd.Categorical([2.5, None, 1.0])})
     with pytest.raises(TypeError, match="'a' of X must hold numbers, as in fit") as caught:

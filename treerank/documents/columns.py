@@ -383,6 +383,9 @@ def _category_advice(column: Any, levels: Sequence[Any]) -> str:
     ``levels`` are the categories of ``fit``.
     """
     are_text = all(isinstance(level, str) for level in levels)
+    name = quote(column.name)
+    if column.implementation.is_polars() and are_text and not column.dtype.is_float():
+        return f"Write X = X.with_columns(pl.col({name}).cast(pl.String))."
     if not column.implementation.is_pandas_like() or column.dtype.is_float():
         advice = f"The categories of fit are {quote([*levels])}."
         if are_text and column.implementation.is_pyarrow() and has_spelling("categories"):
@@ -391,7 +394,7 @@ def _category_advice(column: Any, levels: Sequence[Any]) -> str:
             )
         return advice
     kind = "str" if are_text else "category"
-    return f"Write X[{quote(column.name)}] = X[{quote(column.name)}].astype({quote(kind)})."
+    return f"Write X[{name}] = X[{name}].astype({quote(kind)})."
 
 
 def indicator_advice(name: str, library: str = "pandas") -> str:
