@@ -15,7 +15,7 @@ from sklearn.base import clone
 
 from treerank import NDCG, HistogramTrees, TreeDirectRanker, get_metric, load, make_objective
 from treerank.baselines import RankSVM
-from treerank.feature_parts import Ensemble, StreamingTrees
+from treerank.feature_parts import Ensemble, Stages, StreamingTrees
 from treerank.files.archive import write_archive
 from treerank.objectives import ApproxNDCG, Pairs
 from treerank.objectives.lists.losses import HalfSquaredError
@@ -198,6 +198,84 @@ def test_a_parameter_that_no_file_holds_comes_with_the_class(tmp_path):
     assert anew.feature_part.fn is np.sinh
     with pytest.raises(TypeError, match=r"parts\['Mapped'\]: too many positional arguments"):
         load(tmp_path / "model", parts={"Mapped": partial(Mapped, (0, 2), np.sinh, 3)})
+
+
+def of_the_name(name, base):
+    """Return a new class of a name, as another module would hold it."""
+    return type(name, (base,), {"__qualname__": f"other.{name}"})
+
+
+#: Parts of classes that a file cannot tell apart by their names, with what is said of them.
+OF_ONE_NAME = {
+    "two of the user's": (
+        lambda: [Chosen((0,)), of_the_name("Chosen", Mapped)((2,), np.tanh)],
+        r"other\.Chosen beside .*file\.Chosen\. Rename .*other\.Chosen",
+    ),
+    "beside the package's": (
+        lambda: ["linear", of_the_name("LinearModel", Chosen)((0,))],
+        r"\.other\.LinearModel beside treerank\.feature_parts\.linear\.LinearModel\.",
+    ),
+    "as the package's": (
+        lambda: of_the_name("LinearModel", Chosen)((0, 2)),
+        r"\.other\.LinearModel beside treerank\.feature_parts\.linear\.LinearModel\.",
+    ),
+}
+
+
+@pytest.mark.parametrize(("part", "message"), OF_ONE_NAME.values(), ids=OF_ONE_NAME)
+def test_classes_of_one_name_are_not_saved_because_one_would_be_read_as_the_other(
+    tmp_path, part, message
+):
+    parts = part()
+    parts = Stages(parts) if isinstance(parts, list) else parts
+    ranker = TreeDirectRanker(parts, weight="uniform").fit(*DATA)
+    with pytest.raises(ValueError, match=f"^feature_part must be of classes .*{message}"):
+        ranker.save(tmp_path / "model")
+    assert not any(tmp_path.iterdir())
+
+
+def power(exponent):
+    def raised(X):
+        return np.sign(X) * np.abs(X) ** exponent
+
+    return raised
+
+
+def to_the(exponent, X):
+    return power(exponent)(X)
+
+
+#: Two functions of one name, and whether they are saved: the same function twice is.
+FUNCTIONS = {
+    "of one def": (power(2), power(3), False),
+    "lambdas": (lambda X: X, lambda X: -X, False),
+    "partials": (partial(to_the, 2), partial(to_the, 3), False),
+    "function and itself": (np.tanh, np.tanh, True),
+    "equal partials": (partial(to_the, 2), partial(to_the, 2), True),
+}
+
+
+@pytest.mark.parametrize(("first", "second", "is_saved"), FUNCTIONS.values(), ids=FUNCTIONS)
+def test_functions_of_one_name_are_not_saved_because_one_would_be_read_as_the_other(
+    tmp_path, first, second, is_saved
+):
+    parts = Stages([Mapped((0,), first), Mapped((2,), second)])
+    ranker = TreeDirectRanker(parts, weight="uniform").fit(*DATA)
+    if is_saved:
+        loaded = round_trip(ranker, tmp_path / "m", parts={"Mapped": partial(Mapped, fn=first)})
+        np.testing.assert_array_equal(loaded.predict(X), ranker.predict(X))
+        return
+    with pytest.raises(ValueError, match=r"^fn of Mapped must be functions of different names"):
+        ranker.save(tmp_path / "m")
+    assert not any(tmp_path.iterdir())
+
+
+def test_metrics_of_one_name_are_saved_because_predictions_need_none(tmp_path):
+    ranker = TreeDirectRanker(PARTS["lightgbm"], metric=lambda y, scores, qid: 1.0).fit(*DATA)
+    nested = NestedRanker(ranker, sizes=(3,)).fit(*DATA)
+    nested.set_params(ranker__metric=lambda y, scores, qid: 2.0)
+    loaded = round_trip(nested, tmp_path / "model")
+    np.testing.assert_array_equal(loaded.predict(X), nested.predict(X))
 
 
 NO_CLASSES = {

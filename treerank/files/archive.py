@@ -225,7 +225,12 @@ def _pack(value, files):
             return {k: _pack(v, files) for k, v in value.items()}
         case dict():
             return {"$items": [[_pack(k, files), _pack(v, files)] for k, v in value.items()]}
-    return {"$unsaved": getattr(value, "__name__", type(value).__name__)}
+    return {"$unsaved": unsaved_name(value)}
+
+
+def unsaved_name(value):
+    """Return the name by which a file has an object that it does not hold, such as a function."""
+    return getattr(value, "__name__", type(value).__name__)
 
 
 def _date_text(value):

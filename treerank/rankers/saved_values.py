@@ -12,15 +12,18 @@ had passed it.
 import inspect
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import fields
+from datetime import date
 from functools import partial
 from numbers import Integral, Real
+from types import BuiltinFunctionType, FunctionType
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from treerank.checks import NOT_SAVED, has_methods, quote
 from treerank.feature_parts.base import params_of
-from treerank.files.archive import ARRAY_KINDS
+from treerank.feature_parts.registry import FEATURE_PART_CLASSES
+from treerank.files.archive import ARRAY_KINDS, unsaved_name
 from treerank.files.states import array, check_state, count, number
 from treerank.forests.forest import Forest
 from treerank.lazy import load_object
@@ -36,6 +39,8 @@ from treerank.rankers.scoring import check_settings
 OBJECT = "object"
 #: Import paths of classes by their names, or the classes, also with parameters that no file holds.
 Classes = Mapping[str, Any]
+#: Classes and functions by the names that a file holds of them, which ``load`` finds them by.
+Named = dict[tuple[str, ...], Any]
 #: Settings of this package that are objects, by the name of their class.
 SETTINGS: dict[str, Any] = {
     type(value).__name__: type(value)
@@ -60,22 +65,23 @@ class Kind(NamedTuple):
     holds : callable
         Tells whether a value is of the kind.
     write : callable
-        ``write(value, fitted)`` returns its content as plain values; ``fitted`` is False for
-        parameters, which are written unfitted.
+        ``write(value, fitted, named)`` returns its content as plain values; ``fitted`` is False for
+        parameters, which are written unfitted. What is written by name alone enters ``named``.
     read : callable
         ``read(content, classes)`` returns the value, and refuses any other content.
     """
 
     holds: Callable[[Any], bool]
-    write: Callable[[Any, bool], Any]
+    write: Callable[[Any, bool, Named], Any]
     read: Callable[[Any, Classes], Any]
 
 
-def saved(value: Any, *, fitted: bool = True) -> Any:
+def saved(value: Any, *, fitted: bool = True, named: Named | None = None) -> Any:
     """Return a value as plain values, for :func:`treerank.files.archive.write_archive`.
 
     Objects become ``{"object": [kind, content]}``, see :data:`KINDS`. With ``fitted=False``,
-    estimators are written without what they have learned.
+    estimators are written without what they have learned. ``named`` are the classes and functions
+    that the file has by name so far: another one of the same name is refused.
 
     Examples
     --------
@@ -84,9 +90,10 @@ def saved(value: Any, *, fitted: bool = True) -> Any:
     {'metric': {'object': ['settings', ['Pairs', {'adjacent': False, 'top': 5, 'ties': False,
                 'balanced': False}]]}, 'sizes': [0, 1]}
     """
+    named = {} if named is None else named
     for name, kind in KINDS.items():
         if kind.holds(value):
-            return {OBJECT: [name, kind.write(value, fitted)]}
+            return {OBJECT: [name, kind.write(value, fitted, named)]}
     if value is None or isinstance(value, str | bytes | bool | np.ndarray):
         return value
     if isinstance(value, np.generic):
@@ -94,13 +101,13 @@ def saved(value: Any, *, fitted: bool = True) -> Any:
     if isinstance(value, Integral | Real):
         return int(value) if isinstance(value, Integral) else float(value)
     if isinstance(value, Mapping):
-        return {name: saved(item, fitted=fitted) for name, item in value.items()}
+        return {name: saved(item, fitted=fitted, named=named) for name, item in value.items()}
     if isinstance(value, tuple):
-        return tuple(saved(item, fitted=fitted) for item in value)
+        return tuple(saved(item, fitted=fitted, named=named) for item in value)
     if hasattr(value, "__array__"):  # columns of data frames
         return np.asarray(value)
     if isinstance(value, Collection):
-        return [saved(item, fitted=fitted) for item in value]
+        return [saved(item, fitted=fitted, named=named) for item in value]
     return value
 
 
@@ -133,7 +140,7 @@ def check_class(name: Any, classes: Classes) -> None:
         )
 
 
-def _write_estimator(value: Any, fitted: bool) -> dict[str, Any]:
+def _write_estimator(value: Any, fitted: bool, named: Named) -> dict[str, Any]:
     if fitted and not has_methods(value, "get_state"):
         raise TypeError(
             f"feature_part must have get_state to be saved; got {quote(value)}. Write get_state() "
@@ -141,13 +148,65 @@ def _write_estimator(value: Any, fitted: bool) -> dict[str, Any]:
         )
     if fitted:  # reading does the same: no file is written that it would refuse
         _check_settings(type(value), params_of(value))
-    params = saved(params_of(value), fitted=False)
+    _check_class_name(type(value), named)
+    params = saved(params_of(value), fitted=False, named=named)
+    if not isinstance(value, Scored):  # load is given no functions of rankers
+        _check_function_names(value, params, named)
     state = None
     if fitted:
         learned = value.get_state()
         _check_learned(f"{type(value).__name__}.get_state()", learned)
-        state = saved(learned)
+        state = saved(learned, named=named)
     return {"class": type(value).__name__, "params": params, "state": state}
+
+
+def _check_class_name(written: type, named: Named) -> None:
+    """Refuse a class of the user's own that ``load`` would take for another one of its name."""
+    path = _path_of(written)
+    first = named.setdefault((written.__name__,), written)
+    of_package = FEATURE_PART_CLASSES.get(written.__name__, path).replace(":", ".")
+    if first is not written or of_package != path:
+        other = of_package if first is written else _path_of(first)
+        raise ValueError(
+            "feature_part must be of classes of different names to be saved, by which load finds "
+            f"them; got {path} beside {other}. Rename {path}."
+        )
+
+
+def _path_of(written: type) -> str:
+    return f"{written.__module__}.{written.__qualname__}"
+
+
+def _check_function_names(part: Any, params: dict[str, Any], named: Named) -> None:
+    """Refuse functions of a parameter that ``load`` would take for each other, of one name.
+
+    ``params`` are the parameters of the part as they are written.
+    """
+    values = params_of(part)
+    for param, content in params.items():
+        if isinstance(content, (*_PLAIN, list, tuple, dict, np.ndarray, date)):
+            continue
+        key = type(part).__name__, param, unsaved_name(content)
+        first = named.setdefault(key, values[param])
+        if _comparable(first) != _comparable(values[param]):
+            raise ValueError(
+                f"{param} of {key[0]} must be functions of different names to be saved, by which "
+                f"load finds them; got {quote(first)} and {quote(values[param])}. Write a def of "
+                "another name for one."
+            )
+
+
+def _comparable(value: Any) -> Any:
+    """Return what an object has in common with its copies, which fitted parts hold.
+
+    Copies of functions and classes are these themselves, and those of partials are new ones; copies
+    of other objects are not told apart.
+    """
+    if isinstance(value, partial):
+        keywords = {name: _comparable(argument) for name, argument in value.keywords.items()}
+        return _comparable(value.func), [*map(_comparable, value.args)], keywords
+    is_itself = isinstance(value, (*_PLAIN, FunctionType, BuiltinFunctionType, np.ufunc, type))
+    return value if is_itself else type(value)
 
 
 def _check_learned(name: str, value: Any) -> None:
@@ -226,7 +285,7 @@ def _holds_unsaved(value: Any) -> bool:
     return isinstance(value, str) and value.endswith(NOT_SAVED)
 
 
-def _write_settings(value: Any, fitted: bool) -> list[Any]:
+def _write_settings(value: Any, fitted: bool, named: Named) -> list[Any]:
     settings = {field.name: getattr(value, field.name) for field in fields(value)}
     # The keys of a mapping are query ids, which may be numbers or tuples.
     pairs = {name: [*v.items()] for name, v in settings.items() if isinstance(v, dict)}
@@ -238,7 +297,7 @@ def _read_settings(content: Any, classes: Classes) -> Any:
     return SETTINGS[name](**restored(settings, classes))
 
 
-def _write_random_state(value: np.random.RandomState, fitted: bool) -> dict[str, Any]:
+def _write_random_state(value: np.random.RandomState, fitted: bool, named: Named) -> dict[str, Any]:
     state: Any = value.get_state(legacy=False)
     if state["bit_generator"] != "MT19937":
         raise TypeError(
@@ -266,7 +325,7 @@ def _named(table: Mapping[str, Any]) -> Kind:
 
     return Kind(
         lambda value: isinstance(value, kind) and name_of(value) is not None,
-        lambda value, fitted: name_of(value),
+        lambda value, fitted, named: name_of(value),
         lambda name, classes: table[name],
     )
 
@@ -281,7 +340,7 @@ KINDS: dict[str, Kind] = {
     "estimator": Kind(_is_estimator, _write_estimator, _read_estimator),
     "forest": Kind(
         lambda value: isinstance(value, Forest),
-        lambda forest, fitted: forest.as_state(),
+        lambda forest, fitted, named: forest.as_state(),
         lambda state, classes: Forest.of_state(state),
     ),
     "settings": Kind(
@@ -299,7 +358,9 @@ KINDS: dict[str, Kind] = {
     # Users choose names of labels and parameters: one of them may be the key ``OBJECT``.
     "dict": Kind(
         lambda value: isinstance(value, Mapping) and OBJECT in value,
-        lambda value, fitted: [[name, saved(item, fitted=fitted)] for name, item in value.items()],
+        lambda value, fitted, named: [
+            [name, saved(item, fitted=fitted, named=named)] for name, item in value.items()
+        ],
         lambda content, classes: {name: restored(item, classes) for name, item in content},
     ),
 }

@@ -131,6 +131,20 @@ def test_several_modules_are_read_by_the_names_of_their_functions(tmp_path):
         load(tmp_path / "model", build={"Residual": Residual, "lazy": 3})
 
 
+def of_width(width):
+    def build(n_features):
+        return torch.nn.Sequential(torch.nn.Linear(n_features, width), torch.nn.Linear(width, 1))
+
+    return build
+
+
+def test_modules_of_functions_of_one_name_are_not_saved(tmp_path):
+    parts = [TorchModule(of_width(width), **FAST) for width in (2, 3)]
+    ranker = TreeDirectRanker(Stages(parts), random_state=0).fit(X, Y, QID)
+    with pytest.raises(ValueError, match=r"^build of TorchModule must be functions of different"):
+        ranker.save(tmp_path / "model")
+
+
 def test_one_module_may_be_given_by_its_name(tmp_path):
     fitted().save(tmp_path / "model")
     assert load(tmp_path / "model", build={"build": build}).feature_part.build is build
