@@ -54,10 +54,13 @@ def load(
     parts : dict from str to class, default=None
         Classes of your own feature parts by name, if the model has one. A parameter that no file
         holds, such as a function, comes with its class, as in ``{"Own": partial(Own, f=np.tanh)}``.
+        If the parts of the model have several of them, a dict holds each by its name, as in
+        ``{"Own": partial(Own, f={"tanh": np.tanh, "arctan": np.arctan})}``.
     build : callable or mapping from str to callable, default=None
-        The function that made the module of a :class:`~treerank.feature_parts.TorchModule`, whose
-        weights are in the file. If the model has several modules, a mapping holds the function of
-        each by its name, as in ``{"small": small, "large": large}``.
+        The function that made the module of a :class:`~treerank.feature_parts.TorchModule`, or of
+        a class in ``parts`` that is derived from it. The weights of the module are in the file. If
+        the model has several modules, a mapping holds the function of each by its name, as in
+        ``{"small": small, "large": large}``.
 
     Returns
     -------

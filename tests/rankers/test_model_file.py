@@ -200,6 +200,50 @@ def test_a_parameter_that_no_file_holds_comes_with_the_class(tmp_path):
         load(tmp_path / "model", parts={"Mapped": partial(Mapped, (0, 2), np.sinh, 3)})
 
 
+def test_several_functions_come_by_their_names_and_one_in_place_of_several_is_refused(tmp_path):
+    parts = Stages([Mapped((0,), np.tanh), Mapped((2,), np.arctan)])
+    ranker = TreeDirectRanker(parts, weight="uniform").fit(*DATA)
+    given = partial(Mapped, fn={"tanh": np.tanh, "arctan": np.arctan, "sinh": np.sinh})
+    loaded = round_trip(ranker, tmp_path / "model", parts={"Mapped": given})
+    np.testing.assert_array_equal(loaded.predict(X), ranker.predict(X))
+    message = (
+        r"^fn of parts\['Mapped'\] must have a function for each name of one in the file, as in "
+        r"load\(path, parts={'Mapped': partial\(Mapped, fn={'arctan': arctan, 'tanh': tanh}\)}\); "
+    )
+    for fn, shown in (
+        (np.tanh, "got <ufunc 'tanh'>"),
+        ({"tanh": np.tanh}, r"got \['tanh'\] alone"),
+    ):
+        with pytest.raises(ValueError, match=f"{message}{shown}"):
+            load(tmp_path / "model", parts={"Mapped": partial(Mapped, fn=fn)})
+
+
+class Optional(Mapped):
+    """A feature part with a function, or with a dict of one, or with none."""
+
+    def transform(self, X):
+        fn = self.fn["f"] if isinstance(self.fn, dict) else self.fn
+        scores = Chosen.transform(self, X)
+        return scores if fn is None else fn(scores)
+
+
+def test_a_part_without_the_function_of_another_one_stays_without_it(tmp_path):
+    parts = Stages([Optional((0,)), Optional((2,), np.tanh)])
+    ranker = TreeDirectRanker(parts, weight="uniform").fit(*DATA)
+    given = partial(Optional, fn={"tanh": np.tanh})
+    loaded = round_trip(ranker, tmp_path / "model", parts={"Optional": given})
+    np.testing.assert_array_equal(loaded.predict(X), ranker.predict(X))
+    with pytest.raises(ValueError, match=r"fn={'tanh': tanh}\)}\); got <ufunc 'tanh'>"):
+        load(tmp_path / "model", parts={"Optional": partial(Optional, fn=np.tanh)})
+
+
+def test_a_parameter_that_is_a_dict_of_functions_comes_as_it_is(tmp_path):
+    ranker = TreeDirectRanker(Optional((0,), {"f": np.tanh}), weight="uniform").fit(*DATA)
+    given = partial(Optional, fn={"f": np.tanh})
+    loaded = round_trip(ranker, tmp_path / "model", parts={"Optional": given})
+    np.testing.assert_array_equal(loaded.predict(X), ranker.predict(X))
+
+
 def of_the_name(name, base):
     """Return a new class of a name, as another module would hold it."""
     return type(name, (base,), {"__qualname__": f"other.{name}"})

@@ -8,7 +8,7 @@ loading it creates nothing else: no name in the file is imported, evaluated or u
 that older versions cannot read raises :data:`treerank.files.archive.FORMAT_VERSION`.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from inspect import signature
 from pathlib import Path
@@ -21,7 +21,16 @@ from treerank.feature_parts.registry import FEATURE_PART_CLASSES
 from treerank.files.archive import ArgumentError, one_error, read_archive, write_archive
 from treerank.lazy import load_object
 from treerank.parameters import check_parameters
-from treerank.rankers.saved_values import OBJECT, check_class, restored, saved
+from treerank.rankers.saved_values import (
+    OBJECT,
+    ByName,
+    check_class,
+    given_with,
+    is_unsaved,
+    params_in,
+    restored,
+    saved,
+)
 
 #: Classes that are parameters of rankers, but no rankers and no feature parts.
 _SETTINGS = {"ClickRelevance": "treerank.clicks.relevance:ClickRelevance"}
@@ -77,10 +86,12 @@ def read_model(
     rankers : mapping from str to str
         Import paths, such as ``"module:Class"``, of the classes that the ranker may be of, by name.
     parts : mapping from str to type or partial, default=None
-        Further classes of feature parts, by name. A partial also has parameters that no file holds.
+        Further classes of feature parts, by name. A partial also has parameters that no file holds;
+        a mapping has one for each name of one in the file.
     build : callable or mapping from str to callable, default=None
-        Makes the modules of a :class:`~treerank.feature_parts.TorchModule`, which no file holds. A
-        mapping has one function for each name of a function in the file.
+        Makes the modules of a :class:`~treerank.feature_parts.TorchModule`, which no file holds,
+        and of the classes in ``parts`` that are derived from it. A mapping has one function for
+        each name of a function in the file.
     """
     _check_parts(parts)
     if build is not None:
@@ -93,10 +104,15 @@ def read_model(
         if kind != "estimator":
             raise ValueError(f"a model must be an estimator; got {kind!r:.50}")
         check_class(ranker_content["class"], rankers)
-        classes = {**FEATURE_PART_CLASSES, **_SETTINGS, **rankers, **(parts or {})}
+        own = {name: _with_names(name, entry, content) for name, entry in (parts or {}).items()}
+        classes = {**FEATURE_PART_CLASSES, **_SETTINGS, **rankers, **own}
         if build is not None:
-            _check_build_names(build, sorted(set(_build_names(content))))
-            classes["TorchModule"] = partial(module_class, build=build)
+            modules = {"TorchModule": module_class} | {
+                name: entry for name, entry in own.items() if _takes_build(entry, module_class)
+            }
+            saved_builds = [*params_in(content, modules, "build")]
+            build = _by_name("build", build, saved_builds, "build={}".format)
+            classes |= {name: partial(entry, build=build) for name, entry in modules.items()}
         ranker = restored(content, classes)
         if not parts:  # feature parts of the user's own may give any scores
             _check_scores(ranker)
@@ -129,27 +145,50 @@ def _check_parts(parts: Any) -> None:
     )
 
 
-def _build_names(content: Any) -> Iterator[str]:
-    """Yield the name of the function of each ``TorchModule`` in the content of a file."""
-    if isinstance(content, dict):
-        if content.get("class") == "TorchModule" and "params" in content:
-            yield str(content["params"]["build"]).removesuffix(NOT_SAVED)
-        content = list(content.values())
-    if isinstance(content, list | tuple):
-        for item in content:
-            yield from _build_names(item)
+def _takes_build(entry: Any, module_class: type) -> bool:
+    """Tell whether a class of ``parts`` is one of modules whose ``build`` does not come with it."""
+    part_class, given = given_with(entry)
+    is_module = issubclass(part_class, module_class) and "build" in signature(part_class).parameters
+    return is_module and "build" not in given
 
 
-def _check_build_names(build: Any, names: list[str]) -> None:
-    """Refuse one function where modules of several are in the file, and a mapping without one."""
-    is_mapping = isinstance(build, Mapping)
-    if all(name in build for name in names) if is_mapping else len(names) < 2:
-        return
-    example = ", ".join(f"{name!r}: {name}" for name in names)
-    given = f"{quote(sorted(build))} alone" if is_mapping else quote(build)
+def _with_names(name: str, entry: Any, content: Any) -> Any:
+    """Return a class of ``parts`` with its parameters by the names in the content of a file."""
+    part_class, given = given_with(entry)
+    if not given:
+        return part_class
+
+    def named(param: str, value: Any) -> Any:
+        return _by_name(
+            f"{param} of parts[{name!r}]",
+            value,
+            [*params_in(content, [name], param)],
+            lambda example: f"parts={{{name!r}: partial({name}, {param}={example})}}",
+        )
+
+    return partial(part_class, **{param: named(param, value) for param, value in given.items()})
+
+
+def _by_name(name: str, value: Any, saved_params: list[Any], argument: Callable[[str], str]) -> Any:
+    """Return a parameter that no file holds, by name if it is a mapping and the file has names.
+
+    Refuses one value where the file has several, and a mapping without one. In the message,
+    ``name`` is that of the parameter, and ``argument`` of the example is what to pass to load.
+    """
+    unsaved = [content for content in saved_params if is_unsaved(content)]
+    names = sorted({content.removesuffix(NOT_SAVED) for content in unsaved})
+    if isinstance(value, Mapping):
+        if value.keys() >= {*names}:
+            return ByName(value) if names else value
+        given = f"{quote([*value])} alone"
+    else:
+        if len(names) < 2 and len(unsaved) in (0, len(saved_params)):
+            return value
+        given = quote(value)
+    example = ", ".join(f"{function!r}: {function}" for function in names)
     raise ArgumentError(
-        f"build must have a function for each name of one in the file, as in load(path, build="
-        f"{{{example}}}); got {given}."
+        f"{name} must have a function for each name of one in the file, as in load(path, "
+        f"{argument(f'{{{example}}}')}); got {given}."
     )
 
 

@@ -10,7 +10,7 @@ had passed it.
 """
 
 import inspect
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import fields
 from datetime import date
 from functools import partial
@@ -249,21 +249,54 @@ def _read_estimator(content: dict[str, Any], classes: Classes) -> Any:
     check_class(name, classes)
     path_or_class = classes[name]
     is_path = isinstance(path_or_class, str)
-    estimator_class: Any = load_object(path_or_class) if is_path else path_or_class
-    fixed_params: dict[str, Any] = {}
-    if isinstance(estimator_class, partial):
-        arguments = inspect.signature(estimator_class.func).bind_partial(*estimator_class.args)
-        fixed_params = arguments.arguments | estimator_class.keywords
-        estimator_class = estimator_class.func
+    estimator_class, given = given_with(load_object(path_or_class) if is_path else path_or_class)
     params = restored(content["params"], classes)
-    for param, value in fixed_params.items():  # several are found by the names in the file
-        is_one = not isinstance(value, Mapping)
-        params[param] = value if is_one else value[params[param].removesuffix(NOT_SAVED)]
+    for param, value in given.items():
+        if not isinstance(value, ByName):
+            params[param] = value
+        elif is_unsaved(params[param]):
+            params[param] = value[params[param].removesuffix(NOT_SAVED)]
     estimator = estimator_class(**params)
     if content["state"] is not None:
         _check_settings(estimator_class, params)
         estimator.set_state(restored(content["state"], classes))
     return estimator
+
+
+class ByName(dict[str, Any]):
+    """Values of a parameter that no file holds, by the names that the file has of them."""
+
+
+def given_with(entry: Any) -> tuple[Any, dict[str, Any]]:
+    """Return the class of an entry of ``Classes``, and the parameters that come with it.
+
+    Examples
+    --------
+    >>> given_with(partial(Pairs, top=5))
+    (<class 'treerank.objectives.pairs.rules.Pairs'>, {'top': 5})
+    """
+    if not isinstance(entry, partial):
+        return entry, {}
+    arguments = inspect.signature(entry.func).bind_partial(*entry.args)
+    return entry.func, arguments.arguments | entry.keywords
+
+
+def params_in(content: Any, names: Collection[str], param: str) -> Iterator[Any]:
+    """Yield a parameter of each estimator in ``content`` whose class has one of ``names``."""
+    match content:
+        case {"object": ["estimator", {"class": str(name), "params": {**params}}]}:
+            if name in names and param in params:
+                yield params[param]
+    if isinstance(content, dict):
+        content = list(content.values())
+    if isinstance(content, list | tuple):
+        for item in content:
+            yield from params_in(item, names, param)
+
+
+def is_unsaved(content: Any) -> bool:
+    """Tell whether the content of a file is the name of an object that it does not hold."""
+    return isinstance(content, str) and content.endswith(NOT_SAVED)
 
 
 def _check_settings(estimator_class: Any, params: dict[str, Any]) -> None:
@@ -282,7 +315,7 @@ def _holds_unsaved(value: Any) -> bool:
         return any(map(_holds_unsaved, value))
     if has_methods(value, "get_params") and not isinstance(value, Scored):
         return _holds_unsaved([*params_of(value).values()])
-    return isinstance(value, str) and value.endswith(NOT_SAVED)
+    return is_unsaved(value)
 
 
 def _write_settings(value: Any, fitted: bool, named: Named) -> list[Any]:

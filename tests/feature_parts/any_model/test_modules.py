@@ -3,6 +3,7 @@
 import json
 import pickle
 import zipfile
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -148,6 +149,36 @@ def test_modules_of_functions_of_one_name_are_not_saved(tmp_path):
 def test_one_module_may_be_given_by_its_name(tmp_path):
     fitted().save(tmp_path / "model")
     assert load(tmp_path / "model", build={"build": build}).feature_part.build is build
+
+
+class Derived(TorchModule):
+    pass
+
+
+class Wide(TorchModule):
+    """A class that makes its module itself."""
+
+    def __init__(self, *, n_epochs=4, random_state=None):
+        super().__init__(build, n_epochs=n_epochs, random_state=random_state)
+
+
+def test_a_class_derived_from_it_is_given_its_function_as_it_is(tmp_path):
+    parts = [TorchModule(build, **FAST), Derived(lazy, **FAST), Wide()]
+    ranker = TreeDirectRanker(Stages(parts), random_state=0).fit(X, Y, QID)
+    ranker.save(tmp_path / "model")
+    own = {"Derived": Derived, "Wide": Wide}
+    builds = {"build": build, "lazy": lazy}
+    for options in (
+        {"build": builds, "parts": own},
+        {"build": build, "parts": own | {"Derived": partial(Derived, build=lazy)}},
+    ):
+        loaded = load(tmp_path / "model", **options)
+        np.testing.assert_array_equal(loaded.predict(X), ranker.predict(X))
+    message = r"^build must have .*build={'build': build, 'lazy': lazy}\); got <function build"
+    with pytest.raises(ValueError, match=message):
+        load(tmp_path / "model", build=build, parts=own)
+    with pytest.raises(ValueError, match=r"^build must be given .*: load\(path, build=\w+\)"):
+        load(tmp_path / "model", parts=own)
 
 
 class Reversed(Residual):
