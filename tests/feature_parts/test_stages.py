@@ -6,6 +6,7 @@ from ranking_sample import make_ranking_sample
 
 from treerank import TreeDirectRanker, make_objective
 from treerank.feature_parts import LightGBMTrees, LinearModel, Stages
+from treerank.feature_parts.head_fitting import fit_head
 from treerank.objectives.batches import taken
 from treerank.objectives.sums import FromStart
 
@@ -41,11 +42,26 @@ def test_trees_from_a_line_lower_the_loss_of_the_line():
 
 
 def test_several_outputs_that_nobody_weighs_are_refused():
-    with pytest.raises(ValueError, match="parts must have a single output"):
+    message = r"parts must have a single output .* Let its fit set head_weight_ = fit_head\(self"
+    with pytest.raises(ValueError, match=message):
         Stages([Column((0, 1))]).fit(X, OBJECTIVE)
     two = HalfSquare(np.zeros((len(X), 2)), groups=OBJECTIVE.groups)
     with pytest.raises(ValueError, match=r"objective must have a single output .*; got 2"):
         Stages([Column((0,))]).fit(X, two)
+
+
+class WithHead(Column):
+    """Does what the message about several outputs says."""
+
+    def fit(self, X, objective, validation=None):
+        super().fit(X, objective, validation=validation)
+        self.head_weight_ = fit_head(self.transform(X), objective.convex_or_itself())
+
+
+def test_a_part_of_several_outputs_weighs_them_itself():
+    part = Stages([WithHead((0, 1))]).fit(X, OBJECTIVE)
+    weight = fit_head(X[:, :2], OBJECTIVE.convex_or_itself())
+    np.testing.assert_allclose(part.transform(X)[:, 0], X[:, :2] @ weight)
 
 
 def test_a_start_goes_with_its_rows_and_with_the_convex_form():

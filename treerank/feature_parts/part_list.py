@@ -185,7 +185,9 @@ def check_outputs(part: Any, n_outputs: int) -> None:
     if n_outputs > 1 and traits_of(part).head_weight_ is None:
         raise ValueError(
             f"parts must have a single output or weights of their outputs; got "
-            f"{n_outputs} of {type(part).__name__}."
+            f"{n_outputs} of {type(part).__name__}. Let its fit set head_weight_ = "
+            "fit_head(self.transform(X), objective.convex_or_itself()), of "
+            "treerank.feature_parts.head_fitting."
         )
 
 
