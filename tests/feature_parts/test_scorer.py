@@ -99,7 +99,7 @@ def test_what_cannot_be_scored_is_refused():
     random = np.random.default_rng(0)
     network = TreeDirectRanker(MLP((2,), n_epochs=1), random_state=0)
     network.fit(random.normal(size=(40, 2)), np.arange(40) % 2)
-    with pytest.raises(ValueError, match="must be trees"):
+    with pytest.raises(ValueError, match=r"got \['network'\]. Write ranker.predict\(X\)"):
         network.scorer()
 
 

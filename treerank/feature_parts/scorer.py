@@ -55,7 +55,10 @@ class Scorer:
 
     def __init__(self, components: Components, columns: Columns | None = None) -> None:
         if components.networks:
-            raise ValueError("components must be trees and a linear model; got a network, too.")
+            raise ValueError(
+                "ranker must be a sum of trees and a linear model to have a scorer; got "
+                f"{components.kinds}. Write ranker.predict(X), which also scores networks."
+            )
         self.components, self.forest, linear = components, components.forest, components.linear
         self.columns = columns or Columns()
         self._arguments = scoring_arguments(self.forest)
