@@ -5,8 +5,10 @@ import re
 import subprocess
 import sys
 import threading
+from collections import OrderedDict
 
 import numpy as np
+import pandas as pd
 import pytest
 from noting_rankers import DATA, FITS, Weigher, X, lines, qid, y
 from sklearn.frozen import FrozenEstimator
@@ -176,6 +178,86 @@ def test_functions_that_read_other_globals_are_described_apart(name, reader):
     assert described(first) == described(first) != described(second)
 
 
+#: Classes before and after a change that matters to what they compute.
+CLASSES = {
+    "method": ("def of(self): return 1", "def of(self): return 2"),
+    "property": ("of = property(lambda self: 1)", "of = property(lambda self: 2)"),
+    "cached property": (
+        "of = functools.cached_property(lambda self: 1)",
+        "of = functools.cached_property(lambda self: 2)",
+    ),
+    "class method": ("of = classmethod(lambda cls: 1)", "of = classmethod(lambda cls: 2)"),
+    "cached method": (
+        "of = functools.cache(lambda self: 1)",
+        "of = functools.cache(lambda self: 2)",
+    ),
+    "decorated method": ("of = around(lambda self: 1)", "of = around(lambda self: 2)"),
+    "default": ("def of(self, x=1): return x", "def of(self, x=2): return x"),
+    "keyword": ("def of(self, *, x=1): return x", "def of(self, *, x=2): return x"),
+    "constant": ("x = 1", "x = 2"),
+    "global number": ("def of(self): return N", "def of(self): return N", "N = 2"),
+    "global function": (
+        "def of(self): return f()",
+        "def of(self): return f()",
+        "def f(): return 2",
+    ),
+    "base": ("pass", "pass", "Base.of = lambda self: 2"),
+    "other class": ("def of(self): return Base()", "def of(self): return Base()", "Base.x = 2"),
+}
+AROUND = """
+import functools
+N = 1
+def f(): return 1
+def around(function):
+    @functools.wraps(function)
+    def inner(self): return function(self)
+    return inner
+class Base: pass
+"""
+
+
+@pytest.mark.parametrize("name", CLASSES)
+@pytest.mark.parametrize("value", ["Own()", "Own", "lambda: Own()"])
+def test_edited_classes_of_ones_own_are_described_apart(name, value):
+    def described(body, more=""):
+        base = "" if name == "other class" else "(Base)"
+        names = {"__name__": "of_a_user"}
+        exec(f"{AROUND}\n{more}\nclass Own{base}:\n    {body}\nvalue = {value}", names)
+        return json.dumps(describe(names["value"]), sort_keys=True)
+
+    first, *second = CLASSES[name]
+    assert described(first) == described(first) != described(*second)
+
+
+def test_variables_that_change_while_a_class_is_fitted_tell_nothing_of_it():
+    names = {"__name__": "of_a_user"}
+    exec(
+        "CACHE, LOG = {}, []\n"
+        "class Own:\n"
+        "    seen = []\n"
+        "    def fit(self, memo=[]):\n"
+        "        CACHE[1] = self.seen.append(1) or memo.append(1) or LOG.append(1)\n"
+        "        return Own, self.again\n"
+        "    def again(self): return lambda: Own().fit()\n",
+        names,
+    )
+    before = describe(names["Own"]())
+    names["Own"]().fit()
+    assert describe(names["Own"]()) == before
+
+
+def test_the_version_of_a_package_stands_for_the_code_of_its_classes():
+    for value in (StandardScaler(), pd.Series([1]), OrderedDict(a=1), StandardScaler):
+        assert "code" not in describe(value)
+
+
+def test_a_fit_is_repeated_when_the_class_of_the_ranker_was_edited(tmp_path, monkeypatch):
+    first = compare({"same": Weigher()}, DATA, cv=2, store=tmp_path).by_query("map")
+    monkeypatch.setattr(Weigher, "predict", lambda self, X: -X[:, 0])
+    edited = compare({"same": Weigher()}, DATA, cv=2, store=tmp_path).by_query("map")
+    assert not np.array_equal(edited, first, equal_nan=True)
+
+
 @pytest.mark.parametrize("module", ["sklearn", "treerank.of_a_test", "numpy.of_a_test"])
 def test_the_version_of_a_package_stands_for_its_globals(module):
     described = []
@@ -239,8 +321,11 @@ def test_descriptions_are_those_of_another_process():
 import functools, json, operator
 import numpy as np
 from treerank.evaluation.store import describe
-values = [functools.partial(operator.add, 2), np.random.RandomState(3), {"a", "b", "c"}, np.exp,
-          np.random.default_rng(4)]
+class Own:
+    def __init__(self, kind):
+        self.is_known = kind in {"a", "b", "c"}
+values = [functools.partial(operator.add, 2), Own("a"), np.random.RandomState(3),
+          {"a", "b", "c"}, np.exp, np.random.default_rng(4)]
 print(json.dumps([describe(value) for value in values]))
 """
     run = [sys.executable, "-c", code]

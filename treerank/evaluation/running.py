@@ -159,7 +159,9 @@ def compare(
         Number of processes, -1 for one per core. Each process fits one ranker to one split at a
         time, on its share of the cores.
     store : str or Path, default=None
-        Folder for finished fits. An interrupted comparison resumes there.
+        Folder for finished fits. An interrupted comparison resumes there. A ranker of another
+        configuration is fitted again, also if a function or a class of your own was edited; what
+        these call from other modules counts by its name, see :mod:`treerank.evaluation.store`.
     random_state : int, default=0
         Seed of the splits and of rankers without one.
 

@@ -4,20 +4,24 @@ One file per ranker and split holds the scores of the test set. Its name ends in
 of the ranker's class and parameters, the search, the data and the versions of treerank and of the
 packages that it uses. So a fit whose configuration has changed is repeated, and another metric
 needs no new fit. A function of your own counts by its code, its defaults, the variables that it
-closes over and the global variables that it reads, functions of its module in the same way.
-Modules, classes, functions of other modules and what cannot be described count by their names:
-empty the folder when you change those. Reading a file runs no code.
+closes over and the global variables that it reads, functions of its module in the same way. A
+class of your own counts by the code of its methods, and the constants that they read, such as
+numbers: other variables may change while it is fitted. Modules, installed packages, functions of
+other modules and what cannot be described count by their names: empty the folder when you change
+those. Reading a file runs no code.
 """
 
 import contextlib
 import dataclasses
 import dis
+import functools
 import inspect
 import io
 import json
 import math
 import platform
 import re
+import sys
 import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -45,6 +49,8 @@ _PACKAGES = sorted(
 )
 #: Modules whose functions count by the versions of their packages, not by global variables.
 _VERSIONED = {name.replace("-", "_") for name in _PACKAGES} | {"sklearn"}
+#: Types of global variables that do not change while a method runs.
+_CONSTANTS = (type(None), bool, int, float, complex, str, bytes)
 #: The memory address in the text of an object that tells nothing else of itself.
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 
@@ -149,11 +155,17 @@ class _Describer:
         Whether estimators are described by their state, and not by their parameters.
     functions : dict from int to function
         Functions whose global variables have been described, by address.
+    in_class : bool, default=False
+        Whether methods are described, which count by their code and by constants alone.
+    classes : dict from int to str
+        Digests of the code of classes, by address.
     """
 
     within: tuple[int, ...] = ()
     is_fitted: bool = False
     functions: dict[int, FunctionType] = field(default_factory=dict)
+    in_class: bool = False
+    classes: dict[int, str] = field(default_factory=dict)
 
     def describe(self, value: Any) -> Any:
         """Return a value as JSON values."""
@@ -184,7 +196,7 @@ class _Describer:
             case dict() if type(value) is dict:
                 return {"items": [inner.describe([*item]) for item in value.items()]}
             case type():
-                return {"type": _path_of(value)}
+                return {"type": _path_of(value)} | inner.describe_class(value)
             case MethodType():
                 return {"method": value.__name__, "of": inner.describe(value.__self__)}
             case FunctionType():
@@ -198,8 +210,9 @@ class _Describer:
         """Return name, code, defaults, closure and global variables of a function, described."""
         cells = [cell.cell_contents for cell in function.__closure__ or ()]
         held = {"defaults": function.__defaults__, "keywords": function.__kwdefaults__}
-        state = {name: self.describe(value) for name, value in held.items() if value}
-        state |= {"closure": self.describe(cells)} if cells else {}
+        describe = self.describe_fixed if self.in_class else self.describe
+        state = {name: describe(value) for name, value in held.items() if value}
+        state |= {"closure": describe(cells)} if cells else {}
         state |= {"globals": values} if (values := self.describe_globals(function)) else {}
         return {"function": _path_of(function), "code": _code_of(function.__code__)} | state
 
@@ -217,6 +230,12 @@ class _Describer:
         values = function.__globals__
         return {name: self.describe_global(values[name], values) for name in names}
 
+    def describe_fixed(self, values: Any) -> list[Any]:
+        """Return functions and constants among the entries of a list, tuple or dict, described."""
+        entries = values.values() if isinstance(values, dict) else values
+        functions = map(_function_in, entries)
+        return [self.describe_global(f, getattr(f, "__globals__", {})) for f in functions]
+
     def describe_global(self, value: Any, its_module: dict[str, Any]) -> Any:
         """Return a global variable as a digest, or as the name of its class.
 
@@ -224,31 +243,61 @@ class _Describer:
         code; other functions and modules by their names.
         """
         inner = dataclasses.replace(self, within=(*self.within, id(value)))
+        kind = {"class": _path_of(type(value))}
         match value:
             case ModuleType():
                 return {"module": value.__name__}
-            case list() | tuple() | dict() if id(value) in self.within:
+            case type():
+                return {"type": _path_of(value)} | inner.describe_class(value)
+            case list() | tuple() | dict() | FunctionType() if id(value) in self.within:
                 return {"within": self.within.index(id(value))}
+            case list() | dict() if self.in_class:
+                return kind
             case list() | tuple():
                 return [inner.describe_global(entry, its_module) for entry in value]
             case dict():
                 items = ([*item] for item in value.items())
                 return {"items": [inner.describe_global(item, its_module) for item in items]}
-        kind = {"class": _path_of(type(value))}
         try:  # what is compiled or decorated counts by the function that it was made of
             is_local = getattr(value, "__globals__", None) is its_module
             function = value if is_local else inspect.unwrap(value)
             if not isinstance(function, FunctionType):
-                return kind | {"digest": joblib.hash(value)}
+                is_fixed = not self.in_class or isinstance(value, _CONSTANTS)
+                return kind | ({"digest": joblib.hash(value)} if is_fixed else {})
         except Exception:  # of any kind: it may be any object, such as a lock
             return kind
         if function.__globals__ is its_module:
-            return self.describe_function(function)
+            return inner.describe_function(function)
         return {"function": _path_of(function)}
+
+    def describe_class(self, value: type) -> dict[str, str]:
+        """Return a digest of the code of a class, as "code", unless packages bring all of it."""
+        bases = [base for base in value.__mro__ if not _is_installed(base.__module__)]
+        if bases and id(value) not in self.classes:
+            self.classes[id(value)] = ""  # its methods may read it
+            inner = dataclasses.replace(self, in_class=True, functions={}, within=())
+            members = [[_path_of(base), inner.describe_members(base)] for base in bases]
+            self.classes[id(value)] = joblib.hash(json.dumps(members, sort_keys=True))
+        return {"code": self.classes[id(value)]} if bases else {}
+
+    def describe_members(self, value: type) -> dict[str, Any]:
+        """Return the methods and the constants in the body of a class, described, by name."""
+        described = {}
+        for name, member in sorted(vars(value).items()):
+            match member:
+                case property():
+                    entries = [member.fget, member.fset, member.fdel]
+                case functools.cached_property():
+                    entries = [member.func]
+                case _:
+                    entries = [member]
+            if isinstance(member, FunctionType) or not name.startswith("__"):  # no docstring
+                described[name] = self.describe_fixed(entries)
+        return described
 
     def describe_object(self, value: Any) -> Any:
         """Return the class of an object, and its parameters, fields or state."""
-        kind = {"class": _path_of(type(value))}
+        kind = {"class": _path_of(type(value))} | self.describe_class(type(value))
         if has_methods(value, "get_params") and not self.is_fitted:
             return kind | {"params": self.describe(value.get_params(deep=False))}
         if dataclasses.is_dataclass(value) and not self.is_fitted:
@@ -283,6 +332,28 @@ def _path_of(value: Any) -> str:
     return f"{value.__module__}.{value.__qualname__}"
 
 
+def _function_in(value: Any) -> Any:
+    """Return the function that a static, class or cached method was made of, or else the value."""
+    with contextlib.suppress(Exception):  # of any kind: it may be any object
+        function = value if isinstance(value, FunctionType) else inspect.unwrap(value)
+        return function if isinstance(function, FunctionType) else value
+    return value
+
+
+def _is_installed(module: str) -> bool:
+    """Tell whether a module is one of Python or of an installed package, which has a version.
+
+    Packages that are installed as a link to their folder are the user's own.
+    """
+    package = module.partition(".")[0]
+    if package in _VERSIONED or package in sys.stdlib_module_names:
+        return True
+    if module == "__main__":  # its file in another process is that of the process
+        return False
+    file = getattr(sys.modules.get(module), "__file__", None) or ""
+    return not {"site-packages", "dist-packages"}.isdisjoint(Path(file).parts)
+
+
 def _globals_of(code: CodeType) -> set[str]:
     """Return the names of the global variables that code reads, also in functions inside it."""
     names = {
@@ -296,5 +367,9 @@ def _globals_of(code: CodeType) -> set[str]:
 def _code_of(code: CodeType) -> str:
     """Return a digest of code that does not depend on its line numbers or its file."""
     inner = [_code_of(c) for c in code.co_consts if isinstance(c, CodeType)]
-    constants = [repr(c) for c in code.co_consts if not isinstance(c, CodeType)]
+    constants = [
+        repr(sorted(map(repr, c)) if isinstance(c, frozenset) else c)  # sets have no order
+        for c in code.co_consts
+        if not isinstance(c, CodeType)
+    ]
     return joblib.hash([code.co_code, code.co_names, code.co_varnames, constants, inner])
