@@ -280,13 +280,15 @@ def check_column(
     *,
     some_unjudged: bool = False,
     all_unjudged: bool = False,
+    or_table: bool = False,
     advice: str = "",
 ) -> np.ndarray:
     """Return a column of ``n_documents`` finite numbers as float64; refuse any other.
 
     ``n_documents=None`` allows any number but 0. With ``some_unjudged``, entries may be NaN,
-    and with ``all_unjudged``, too, all of them may be. The error of an entry that is not finite
-    ends in ``advice``.
+    and with ``all_unjudged``, too, all of them may be. With ``or_table``, a table of one column is
+    taken as that column, as ``fit`` takes labels. The error of an entry that is not finite ends in
+    ``advice``.
 
     Examples
     --------
@@ -296,6 +298,8 @@ def check_column(
     if values is None:
         raise ValueError(f"{name} must be one-dimensional, an entry per document; got None.")
     column = as_numbers(name, values)
+    if or_table and column.shape[1:] == (1,):
+        column = column[:, 0]
     if column.ndim != 1:
         raise ValueError(f"{name} must be one-dimensional; got shape {column.shape}.")
     if n_documents is not None and len(column) != n_documents:

@@ -3,13 +3,14 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from metric_cases import every_metric
+from metric_cases import NAMES, every_metric, make_judged
 from sklearn.metrics import make_scorer, mean_squared_error
 
 from treerank import NDCG, TreeDirectRanker, get_metric, make_web_search
 from treerank.documents.queries import QueryGroups
-from treerank.metrics import METRICS, exposure_by_group, ndcg_bounds
+from treerank.metrics import METRICS, Recall, exposure_by_group, ndcg_bounds
 from treerank.metrics import ExpectedReciprocalRank as ERR
+from treerank.metrics.judged import judged_share
 from treerank.metrics.registry import RankingScorer, with_convention
 from treerank.metrics.threshold_metrics import AveragePrecision
 
@@ -32,6 +33,26 @@ from treerank.metrics.threshold_metrics import AveragePrecision
 def test_bad_input_is_named(metric, arguments, message):
     with pytest.raises(ValueError, match=message):
         metric(*arguments)
+
+
+@pytest.mark.parametrize("table", [lambda y: y[:, None], lambda y: pd.DataFrame({"grade": y})])
+@pytest.mark.filterwarnings("ignore:.* queries are excluded from")
+def test_labels_may_be_a_table_of_one_column(table):
+    y, scores, qid = make_judged()
+    gaps = np.where(qid % 10 == 3, np.nan, y)
+    counts = dict.fromkeys(np.unique(qid), len(y))
+    for metric in (
+        *map(get_metric, NAMES),
+        get_metric(lambda y, *_: y.sum()),
+        Recall(k=5, n_relevant=counts),
+    ):
+        expected = metric.per_query(gaps, scores, qid)
+        np.testing.assert_array_equal(metric.per_query(table(gaps), scores, qid), expected)
+        assert metric.prepared(table(y), qid)(scores) == metric(y, scores, qid)
+    np.testing.assert_array_equal(
+        ndcg_bounds(table(gaps), scores, qid), ndcg_bounds(gaps, scores, qid)
+    )
+    assert judged_share(table(gaps), scores, qid) == judged_share(gaps, scores, qid)
 
 
 @pytest.mark.parametrize(

@@ -54,7 +54,7 @@ Y, QID = np.array([0.0, 1, 2, 0]), np.array([0, 0, 1, 1])
         ([0, -1], {"weight": "ndcg"}, "y must not be negative where it has a gain, as in .*-1.0"),
         ([0, -1], {"weight": "label"}, "y must not be negative for weight='label'; got -1.0"),
         ([0, 2000], {"weight": "ndcg"}, "y must be at most 1000 for gain='exponential'; got 2000"),
-        ([[0], [1]], {}, r"y must be one-dimensional; got shape \(2, 1\)"),
+        ([[0, 1]], {}, r"y must be one-dimensional; got shape \(1, 2\)"),
         ([0, 1000], {"loss": "xendcg"}, r"y must be at least 0 and .* got 1000\.0 in row 1"),
         ([-1, 1], {"loss": "approx_ndcg"}, "y must be at least 0"),
         (

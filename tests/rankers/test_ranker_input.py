@@ -12,9 +12,10 @@ import sklearn
 from example_rankers import PARTS, fitted_rankers, ranking_data, some_ranker
 from scipy import sparse
 from sklearn.exceptions import DataConversionWarning, NotFittedError, UndefinedMetricWarning
+from sklearn.model_selection import GridSearchCV
 from sklearn.utils import check_array
 
-from treerank import MLP, NDCG, XGBoostTrees, compare, get_metric, report
+from treerank import MLP, NDCG, QueryKFold, XGBoostTrees, compare, get_metric, report
 from treerank.baselines import ListNet, RankSVM
 from treerank.documents.ranking_data import Batches, RankingData
 from treerank.documents.reading import accepted_by
@@ -161,6 +162,20 @@ def test_large_integers_of_a_frame_of_one_column_are_refused():
     rule = r"y must be below 2\*\*53 in size as integers"
     with pytest.warns(DataConversionWarning), pytest.raises(ValueError, match=rule):
         TreeDirectRanker("linear").fit(np.zeros((len(LARGE), 1)), pl.DataFrame({"a": LARGE}))
+
+
+@pytest.mark.usefixtures("routing")
+@pytest.mark.filterwarnings("ignore:A column-vector", "ignore:.*was fitted to 8 of the 8")
+def test_labels_in_a_table_of_one_column_are_taken_wherever_fit_takes_them():
+    labels = pd.DataFrame({"grade": y})
+    ranker, same = some_ranker().fit(X, y, qid), some_ranker().fit(X, labels, qid)
+    np.testing.assert_array_equal(same.predict(X), ranker.predict(X))
+    assert ranker.score(X, labels, qid) == ranker.score(X, y, qid)
+    scores = [str(compare({"a": ranker}, (X, column, qid))) for column in (labels, y)]
+    assert scores[0] == scores[1]
+    search = GridSearchCV(some_ranker(), {"sigma": [1.0, 2.0]}, cv=QueryKFold(2))
+    found = [search.fit(X, column, qid=qid).best_score_ for column in (labels, y)]
+    assert found[0] == found[1]
 
 
 def test_an_eval_set_may_be_what_a_reader_returned():

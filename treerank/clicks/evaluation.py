@@ -237,7 +237,7 @@ def evaluate_from_log(
     n_groups = min(n_resamples, len(log))
     columns = {"scores": scores} | ({} if baseline is None else {"baseline": baseline})
     if relevance is not None:
-        relevance = check_column("relevance", relevance, len(candidates))
+        relevance = check_column("relevance", relevance, len(candidates), or_table=True)
     gaps = np.flatnonzero(log.n_at == 0)
     position_rewards = _without(gaps, rewards_of_positions(reward, theta.all_sessions))
     rankings = [

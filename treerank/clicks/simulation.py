@@ -57,7 +57,7 @@ def simulate_clicks(
     >>> simulate_clicks([2, 0, 1], [7, 7, 7], [0.1, 0.5, 0.3], n_sessions=100, random_state=0)
     ClickLog(n_sessions=100, n_items=3, n_positions=3, n_clicks=65)
     """
-    y = check_column("y", y)
+    y = check_column("y", y, or_table=True)
     refuse_where(y < 0, y, "y must not be negative", " Add a number to all labels.")
     gain = label_gains(y)
     check_cells(n_documents=len(y), n_sessions=n_sessions)

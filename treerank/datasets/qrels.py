@@ -59,7 +59,7 @@ class Qrels(NamedTuple):
         refuse_other_order({"qid": self.qid, "doc_ids": self.doc_ids, "labels": self.y})
         qid = check_ids("qid", self.qid)
         doc_ids = check_ids("doc_ids", self.doc_ids, len(qid))
-        labels = check_column("labels", self.y, len(qid), some_unjudged=True)
+        labels = check_column("labels", self.y, len(qid), some_unjudged=True, or_table=True)
         has_label = ~np.isnan(labels)
         return type(self)(qid[has_label], doc_ids[has_label], labels[has_label])
 

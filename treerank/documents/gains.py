@@ -53,7 +53,7 @@ def label_gains(y: ArrayLike, gain: str | Sequence[float] = "exponential") -> np
     >>> label_gains([0, 1, 2], gain=[0, 1, 10])
     array([ 0.,  1., 10.])
     """
-    y = check_column("y", y)
+    y = check_column("y", y, or_table=True)
     if y.min() < 0:
         raise ValueError(
             f"y must not be negative where it has a gain, as in NDCG; got {y.min()}. Add a number "

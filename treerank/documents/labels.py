@@ -139,7 +139,9 @@ def check_labels_by_name(labels: Mapping[str, Any], n_documents: int) -> dict[st
     Refuses columns that do not have ``n_documents`` entries.
     """
     return {
-        name: check_column(f"y[{quote(name)}]", column, n_documents, some_unjudged=True)
+        name: check_column(
+            f"y[{quote(name)}]", column, n_documents, some_unjudged=True, or_table=True
+        )
         for name, column in labels.items()
     }
 

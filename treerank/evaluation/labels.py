@@ -44,10 +44,12 @@ def checked_labels(y: Any, n_documents: int | None = None) -> np.ndarray:
     """
     labels = split_labels(y)
     if labels is None:
-        return check_column("y", y, n_documents, some_unjudged=True)
+        return check_column("y", y, n_documents, some_unjudged=True, or_table=True)
     columns = {}
     for name, column in labels.items():  # all as long as the first, if no number is given
-        columns[name] = check_column(f"y[{quote(name)}]", column, n_documents, some_unjudged=True)
+        columns[name] = check_column(
+            f"y[{quote(name)}]", column, n_documents, some_unjudged=True, or_table=True
+        )
         n_documents = len(columns[name])
     first = next(iter(columns.values()))
     records = np.empty(len(first), dtype=[(name, np.float64) for name in columns])
@@ -264,7 +266,9 @@ class HumanLabels:
             return None
         names = y.dtype.names
         if names is None:
-            labels = check_column("human_labels", human_labels, len(y), some_unjudged=True)
+            labels = check_column(
+                "human_labels", human_labels, len(y), some_unjudged=True, or_table=True
+            )
             if not np.isnan(labels).any():
                 warn_user(
                     "human_labels judge all documents, so the LLM's labels change nothing. If "

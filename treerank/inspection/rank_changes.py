@@ -97,7 +97,7 @@ def costly_rank_changes(
     ndcg = get_metric(metric)
     if not isinstance(ndcg, NDCG):
         raise ValueError(f"metric must be an NDCG; got {quote(ndcg.name)}.")
-    y = check_column("y", y, some_unjudged=True)
+    y = check_column("y", y, some_unjudged=True, or_table=True)
     scores = check_column("scores", scores, len(y))
     groups = QueryGroups.from_qid(qid, len(y))
     judged = np.flatnonzero(~np.isnan(y))

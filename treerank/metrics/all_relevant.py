@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from treerank.checks import NOT_SAVED, as_numbers, is_whole, quote, warn_user
+from treerank.checks import NOT_SAVED, is_whole, quote, warn_user
 from treerank.documents.gains import count_relevant
 from treerank.documents.ids import text_of_id
+from treerank.documents.labels import are_judged
 from treerank.documents.queries import Queries, QueryGroups
 from treerank.metrics.base import Metric
 from treerank.parameters import check_arguments
@@ -72,7 +73,7 @@ class AllRelevantMetric(Metric):
         """
         values = super().per_query(y, scores, qid)
         if self.n_relevant is not None:
-            self._warn_of_unjudged_queries(~np.isnan(as_numbers("y", y)), qid)
+            self._warn_of_unjudged_queries(are_judged(y), qid)
         return values
 
     def _warn_of_unjudged_queries(self, judged: np.ndarray, qid: Queries) -> None:

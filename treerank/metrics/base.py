@@ -173,7 +173,7 @@ class Metric(RenamedMembers, ABC):
         Unjudged documents (NaN) are removed from the list. The value of a query without any judged
         document is NaN, so that means leave it out.
         """
-        labels = check_column("y", y, some_unjudged=True)
+        labels = check_column("y", y, some_unjudged=True, or_table=True)
         warn_without_qid(qid, len(labels))
         judged = np.flatnonzero(~np.isnan(labels))
         if len(judged) == len(labels):
@@ -216,7 +216,7 @@ class Metric(RenamedMembers, ABC):
         return PreparedMetric(self, groups, gains, ideal)
 
     def _prepare(self, y: ArrayLike, qid: Queries) -> "PreparedMetric":
-        labels = check_column("y", y, advice=JUDGED_ALONE)
+        labels = check_column("y", y, advice=JUDGED_ALONE, or_table=True)
         groups = QueryGroups.from_qid(qid, len(labels))
         gains = groups.sorted(self.gains(labels))
         return PreparedMetric(self, groups, gains, self.ideal_of(gains, groups))

@@ -112,7 +112,7 @@ def judged_share(y: ArrayLike, scores: ArrayLike, qid: ByRow, depth: int = _DEPT
     >>> judged_share([0, 1, np.nan], [0.4, 0.3, 0.2], ["a", "a", "b"])
     1.0
     """
-    labels = as_numbers("y", y)
+    labels = check_column("y", y, some_unjudged=True, all_unjudged=True, or_table=True)
     if not np.isnan(labels).any():
         return 1.0
     groups = QueryGroups.from_qid(qid, len(labels))
@@ -196,7 +196,9 @@ def ndcg_bounds(
     >>> lower.round(3), upper.round(3)
     (array([0.631]), array([1.]))
     """
-    labels = check_column("y", y, some_unjudged=True, all_unjudged=highest is not None)
+    labels = check_column(
+        "y", y, some_unjudged=True, all_unjudged=highest is not None, or_table=True
+    )
     scores = check_column("scores", scores, len(labels))
     judged = labels[~np.isnan(labels)]
     top = max(judged, default=0.0) if highest is None else highest

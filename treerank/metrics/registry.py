@@ -83,7 +83,7 @@ class FunctionMetric:
         """Return the value of the function for the judged documents."""
         refuse_estimator(self.name, y)
         refuse_other_order({"y": y, "scores": scores, "qid": qid})
-        labels = check_column("y", y, some_unjudged=True)
+        labels = check_column("y", y, some_unjudged=True, or_table=True)
         scores = check_column("scores", scores, len(labels))
         queries = None if qid is None else check_ids("qid", qid, len(labels))
         return _value_of(self, labels, scores, queries)
@@ -95,7 +95,9 @@ class FunctionMetric:
     @check_arguments
     def per_query(self, y: ArrayLike, scores: ArrayLike, qid: Queries = None) -> np.ndarray:
         """Return the value of the function on each query alone; NaN if no document is judged."""
-        return _prepared(self, check_column("y", y, some_unjudged=True), qid).per_query(scores)
+        return _prepared(
+            self, check_column("y", y, some_unjudged=True, or_table=True), qid
+        ).per_query(scores)
 
     @check_arguments
     def prepared(self, y: ArrayLike, qid: Queries = None) -> "PreparedFunction":
@@ -103,7 +105,7 @@ class FunctionMetric:
 
         Labels must be finite: leave unjudged documents (NaN) out of all columns.
         """
-        return _prepared(self, check_column("y", y, advice=JUDGED_ALONE), qid)
+        return _prepared(self, check_column("y", y, advice=JUDGED_ALONE, or_table=True), qid)
 
 
 @dataclass(frozen=True, eq=False)

@@ -130,7 +130,7 @@ def make_objective(
     array([-0.5,  0.5,  0. ])
     """
     bound("make_objective", inspect.signature(make_objective), (y,), settings)
-    y = check_column("y", y, some_unjudged=True)
+    y = check_column("y", y, some_unjudged=True, or_table=True)
     advice = " Leave documents out that nobody has judged, here and in the fit: X[~np.isnan(y)]."
     refuse_where(np.isnan(y), y, "y must be finite", advice)
     groups = QueryGroups.from_qid(qid, len(y))

@@ -512,7 +512,7 @@ def objective_for_labels(ranker: DirectRanker, y: ArrayLike, qid: ByRow = None) 
     """
     ranker._check_settings()
     labels, label_weights = labels_with_weight(ranker._labels_of(y), ranker.label_weights)
-    first = check_column("y", y if labels is None else next(iter(labels.values())))
+    first = check_column("y", y if labels is None else next(iter(labels.values())), or_table=True)
     groups = QueryGroups.from_qid(qid, len(first))
     documents = Rows(np.empty((len(first), 0)))
     data = TrainingSet(documents, first, groups, labels=labels, label_weights=label_weights)

@@ -258,7 +258,7 @@ def measured(
     metric = metric_of(ranker)
     name = f"{metric.name} of {label}" if label else metric.name
     with naming_label(label):
-        judged = ~np.isnan(check_column("y", y, len(scores), some_unjudged=True))
+        judged = ~np.isnan(check_column("y", y, len(scores), some_unjudged=True, or_table=True))
     if qid is None and isinstance(metric, Metric):
         qid = QueryGroups.from_qid(None, len(scores))  # warn_of_one_query has warned already
     if sample_weight is None and not isinstance(metric, Metric):
