@@ -114,7 +114,11 @@ def test_size_counts_queries(test_size, expected):
 @pytest.mark.parametrize(
     ("splitter", "metadata", "message"),
     [
-        (QueryKFold(2), {}, r"qid must be given; got None\. .*enable_metadata_routing=True"),
+        (
+            QueryKFold(2),
+            {},
+            r"got None\. Write sklearn\.set_config\(enable_metadata_routing=True\)",
+        ),
         (QueryKFold(2), {"qid": [1]}, r"qid must have one entry per row; got 1 for 2 rows\."),
         (QueryKFold(3), {"qid": [1, 2]}, r"n_splits must be at most .* queries, 2; got 3\."),
         (QueryKFold(1), {"qid": [1, 2]}, r"n_splits must be .* at least 2; got 1\."),

@@ -67,8 +67,9 @@ class QuerySplitter(BaseCrossValidator):
         del y
         if qid is None:
             raise ValueError(
-                "qid must be given; got None. A search passes qid on under "
-                "enable_metadata_routing=True; groups alone would not reach the ranker."
+                "qid must be given; got None. Write sklearn.set_config(enable_metadata_routing="
+                "True), and pass qid=qid to fit of a search, or params={'qid': qid} to "
+                "cross_val_score; groups alone would not reach the ranker."
             )
         check_parameters(self)
         if isinstance(qid, str | tuple) or isinstance(groups, str):

@@ -17,7 +17,15 @@ from sklearn.model_selection import (
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from treerank import LightGBMTrees, QueryKFold, TreeDirectRanker, get_metric, load, make_web_search
+from treerank import (
+    LightGBMTrees,
+    QueryKFold,
+    QueryShuffleSplit,
+    TreeDirectRanker,
+    get_metric,
+    load,
+    make_web_search,
+)
 from treerank.metrics import RankingScorer
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -64,6 +72,19 @@ def test_tools_of_scikit_learn_that_cut_queries_are_answered_by_what_to_write(ra
             assert re.match(CUT, message)
             assert "cv=QueryKFold(5)" in message
         assert warned(lambda call=call: call(QueryKFold(3))) == []
+
+
+def test_what_the_warning_says_works_as_it_is_written():
+    (message, *_) = warned(lambda: cross_val_score(RANKER, X, Y, cv=3))
+    code = r"sklearn\.set_config\(.*?\)|train, test = .*?\)\)|GridSearchCV.*?qid\)|cross_val.*?}\)"
+    split, setting, *calls = re.findall(code, message)
+    assert split == "train, test = next(QueryShuffleSplit(1).split(X, y, qid))"
+    names = {"ranker": RANKER, "grid": {"k": [None, 5]}, "X": X, "y": Y, "qid": QID}
+    names |= {"sklearn": sklearn, "QueryKFold": QueryKFold, "QueryShuffleSplit": QueryShuffleSplit}
+    names |= {"GridSearchCV": GridSearchCV, "cross_val_score": cross_val_score}
+    with sklearn.config_context():  # which ends the setting, too
+        assert warned(lambda: exec("\n".join([split, setting, *calls]), names)) == []
+    assert len(calls) == 2
 
 
 def test_train_test_split_is_warned_of_in_score_and_eval_set():
@@ -140,7 +161,10 @@ def test_folds_of_rows_without_qid_are_warned_of_below_the_size_that_is_certain(
     assert len(messages) == 3
     for message in messages:
         assert message.startswith("qid is None, so all rows are treated as one query, of which fit")
-        assert "pass qid, the query of each row, and keep queries whole, as GridSearchCV" in message
+        assert (
+            "pass qid, the query of each row, and keep queries whole, as train, test = next("
+            in message
+        )
         assert "pass qid=np.zeros(len(y)) to fit and here to say so" in message
 
 

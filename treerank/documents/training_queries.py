@@ -33,9 +33,10 @@ _MOST_PROBES = 2**12
 _SHORT = 2
 #: What to write instead of tools that split rows.
 _WHOLE_QUERIES = (
-    "GridSearchCV(ranker, grid, cv=QueryKFold(3)).fit(X, y, qid=qid), "
-    'cross_val_score(ranker, X, y, cv=QueryKFold(5), params={"qid": qid}) or '
-    "train, test = next(QueryShuffleSplit(1).split(X, y, qid))"
+    "train, test = next(QueryShuffleSplit(1).split(X, y, qid)) does, and, after "
+    "sklearn.set_config(enable_metadata_routing=True), "
+    "GridSearchCV(ranker, grid, cv=QueryKFold(3)).fit(X, y, qid=qid) and "
+    'cross_val_score(ranker, X, y, cv=QueryKFold(5), params={"qid": qid}) do'
 )
 #: Runs of digits that may be numbers, and text that is one.
 _DIGITS = re.compile(r"(\d{1,15})")
@@ -396,7 +397,7 @@ them (KFold, train_test_split), the score is too high: keep queries whole, as ..
         warn_user(
             "qid is None, so all rows are treated as one query, of which fit had other rows, also "
             "without qid. If the rows belong to several queries, pass qid, the query of each row, "
-            f"and keep queries whole, as {_WHOLE_QUERIES} do. If they belong to a single query, "
+            f"and keep queries whole, as {_WHOLE_QUERIES}. If they belong to a single query, "
             "the ranker was trained on a part of it; pass qid=np.zeros(len(y)) to fit and here to "
             "say so."
         )
@@ -464,7 +465,7 @@ is wrong: the ranker has not seen these documents.
     """
     return (
         f"If a split of rows cut them (KFold, train_test_split), {consequence}: keep queries "
-        f"whole, as {_WHOLE_QUERIES} do. If they are the same searches at another time, or other "
+        f"whole, as {_WHOLE_QUERIES}. If they are the same searches at another time, or other "
         "queries under the same ids, nothing is wrong: the ranker has not seen these documents."
     )
 

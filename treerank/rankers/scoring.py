@@ -303,8 +303,9 @@ def warn_of_one_query(
         )
     else:
         warn_user(
-            f"{taken} had several. Pass qid; scikit-learn's tools pass it on if metadata routing "
-            "is enabled and a scorer requests it, and cv=QueryKFold(5) keeps queries whole."
+            f"{taken} had several. Pass qid; scikit-learn's tools pass it on after "
+            "sklearn.set_config(enable_metadata_routing=True) if a scorer requests it, and "
+            "cv=QueryKFold(5) keeps queries whole."
         )
 
 
