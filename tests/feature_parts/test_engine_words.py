@@ -70,6 +70,27 @@ def test_a_word_of_an_engine_is_answered_by_ours(word):
             TreeDirectRanker().fit(X, Y, **{word: 7})
 
 
+@pytest.mark.parametrize(
+    ("word", "value", "advice"),
+    [
+        ("objective", "rank_xendcg", "TreeDirectRanker(loss='xendcg')."),
+        ("objective", "rank:pairwise", "TreeDirectRanker(loss='logistic', weight='uniform')."),
+        ("objective", "rank:map", "TreeDirectRanker(loss='logistic', weight='map')."),
+        ("objective", "lambdarank", "TreeDirectRanker(loss='logistic', weight='ndcg'), which are"),
+        ("loss_function", "QueryRMSE", "TreeDirectRanker(loss='half_squared_error')."),
+        ("loss_function", "StochasticRank:metric=NDCG", "TreeDirectRanker(loss='approx_ndcg'), "),
+        ("lambdarank_norm", False, "TreeDirectRanker(query_normalization=None), the default."),
+        ("lambdarank_norm", True, "TreeDirectRanker(query_normalization='log')."),
+        ("lambdarank_pair_method", "mean", "TreeDirectRanker(pairs='all'), the default."),
+        ("lambdarank_pair_method", "topk", "TreeDirectRanker(pairs=treerank.objectives.Pairs("),
+    ],
+)
+def test_what_a_value_of_an_engine_asks_for_is_answered(word, value, advice):
+    for call in (TreeDirectRanker, LightGBMTrees, partial(TreeDirectRanker().fit, X, Y)):
+        with pytest.raises(TypeError, match=rf"has no {word}; write {re.escape(advice)}"):
+            call(**{word: value})
+
+
 @pytest.mark.parametrize("word", [word for words in NOTHING.values() for word in words])
 def test_a_word_that_nothing_stands_for_is_answered_by_the_reason(word):
     reason = next(reason for reason, words in NOTHING.items() if word in words)

@@ -84,6 +84,8 @@ OF_ENGINE = {
         *("max_cat_to_onehot", "max_delta_step", "multi_strategy", "sampling_method"),
     ),
 }
+#: Words whose value is the name of a loss.
+_OF_LOSS = ("app", "application", "loss_function", "objective", "objective_type")
 #: What to write for words that have no name here.
 INSTEAD = {
     "calibrate(X, y, qid) of the fitted ranker, or eval_set=(X, y, qid) in fit": ("calibration",),
@@ -112,7 +114,7 @@ INSTEAD = {
         *("pos_subsample", "scale_pos_weight", "unbalance", "unbalanced_sets", "weight_column"),
     ),
     "TreeDirectRanker(loss='logistic', weight='ndcg'), the defaults, which are lambdarank's": (
-        *("app", "application", "loss_function", "objective", "objective_type"),
+        _OF_LOSS
     ),
     "TreeDirectRanker(HistogramTrees(subsample_queries=0.5))": ("bagging_by_query",),
     "TreeDirectRanker(pairs=treerank.objectives.Pairs(top=8))": (
@@ -136,6 +138,14 @@ INSTEAD = {
     "y in fit": ("label", "label_column"),
 }
 ADVICE = {name: advice for advice, names in INSTEAD.items() for name in names}
+#: What to write for words of ``ADVICE`` with one of these values.
+OF_VALUE = {
+    **dict.fromkeys(
+        (("lambdarank_norm", False), ("lambdarank_normalization", False)),
+        "TreeDirectRanker(query_normalization=None), the default",
+    ),
+    ("lambdarank_pair_method", "mean"): "TreeDirectRanker(pairs='all'), the default",
+}
 #: What to write in ``fit`` for words that have another meaning as parameters of the ranker.
 IN_FIT = {
     "pairs": "given_pairs=[(better_row, worse_row), ...] in fit of TreeDirectRanker",
@@ -202,11 +212,12 @@ ATTRIBUTES = {
 }
 
 
-def refuse_word(cls: type, method: str, name: str, first: Any) -> None:
+def refuse_word(cls: type, method: str, name: str, value: Any, first: Any) -> None:
     """Raise an error for an argument of other programs, and say what to write here.
 
-    ``first`` is the first argument of the call of the class, which may be another estimator or the
-    name of a feature part. Other names are left to Python or scikit-learn.
+    What to write may depend on the ``value`` of the argument. ``first`` is the first argument of
+    the call of the class, which may be another estimator or the name of a feature part. Other names
+    are left to Python or scikit-learn.
     """
     parameters = inspect.signature(cls).parameters
     ours = [*_OURS.get(name, ()), name]
@@ -224,7 +235,7 @@ def refuse_word(cls: type, method: str, name: str, first: Any) -> None:
         inner = feature_part_class(first) if is_named else type(first)
         given = _parameter_of(inner, ours) if hasattr(inner, "get_params") else None
         of_first = f"{cls.__name__}({inner.__name__}({given}))" if given else None
-        advice = of_first or ADVICE.get(name)
+        advice = of_first or _advice_for(name, value)
         if advice is None and (advice := _elsewhere(cls, ours)):
             is_part = "feature_part" in parameters and hasattr(inner, "get_params")
             whose = f"{cls.__name__} and {inner.__name__} have" if is_part else whose
@@ -252,6 +263,18 @@ def instead_of(cls: type, name: str) -> str:
     if advice:
         return f". Write {advice}."
     return f": {_WHY_NOT[name]}." if name in _WHY_NOT else "."
+
+
+def _advice_for(name: str, value: Any) -> str | None:
+    """Return what to write for a word that has no name here; None if it is not known."""
+    if name in _OF_LOSS and isinstance(value, str):
+        from treerank.objectives.factory import synonym_of  # trees alone do not wait for losses
+
+        if synonym := synonym_of(value):
+            settings, remark = synonym
+            return f"TreeDirectRanker({settings}){remark}"
+    of_value = OF_VALUE.get((name, value)) if isinstance(value, str | bool) else None
+    return of_value or ADVICE.get(name)
 
 
 def _parameter_of(cls: type, names: list[str]) -> str | None:

@@ -67,7 +67,7 @@ def answered(method: Callable[P, T]) -> Callable[P, T]:
         cls, name = type(args[0]), method.__name__
         for word in kwargs.keys() - signature.parameters.keys():
             if "__" not in word:
-                refuse_word(cls, name, word, _first_parameter(name, args, kwargs))
+                refuse_word(cls, name, word, kwargs[word], _first_parameter(name, args, kwargs))
         refuse_callbacks(kwargs.get("callbacks", ()))
         try:
             signature.bind(*args, **kwargs)

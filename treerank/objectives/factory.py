@@ -47,24 +47,26 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 #: Every loss by name.
 LOSSES: dict[str, Any] = {**PAIR_LOSSES, **LISTWISE, **POINTWISE}
-_LAMBDARANK = "loss='logistic' and weight='ndcg', which are the defaults"
-_SQUARED = "loss='half_squared_error'"
-#: What to write for the losses of other programs, by their names in lower case.
-SYNONYMS = {
-    **dict.fromkeys(("lambdamart", "lambdarank", "rank:ndcg"), _LAMBDARANK),
+_LAMBDARANK, _UNIFORM = "loss='logistic', weight='ndcg'", "loss='logistic', weight='uniform'"
+#: Settings that stand for the losses of other programs, and a remark, by their names in lower case.
+SYNONYMS: dict[str, tuple[str, str]] = {
     **dict.fromkeys(
-        ("yetirank", "yetirankpairwise"), f"{_LAMBDARANK}: smoothing serves as its noise"
+        ("lambdamart", "lambdarank", "rank:ndcg"), (_LAMBDARANK, ", which are the defaults")
     ),
-    **dict.fromkeys(("mse", "queryrmse", "regression", "rmse", "squared_error"), _SQUARED),
-    "pairlogit": "loss='logistic', weight='uniform' and smoothing=0.0",
-    "pairlogitpairwise": "loss='logistic', weight='uniform' and smoothing=0.0",
-    "pairwise": "loss='logistic' and weight='uniform'",
-    "querysoftmax": "loss='listnet'",
-    "rank:map": "loss='logistic' and weight='map'",
-    "rank:pairwise": "loss='logistic' and weight='uniform'",
-    "rank_xendcg": "loss='xendcg'",
-    "softmax": "loss='listnet'",
-    "stochasticrank": "loss='approx_ndcg', which is a smooth NDCG, too",
+    **dict.fromkeys(
+        ("yetirank", "yetirankpairwise"),
+        (_LAMBDARANK, ", which are the defaults: smoothing serves as its noise"),
+    ),
+    **dict.fromkeys(
+        ("mse", "queryrmse", "regression", "rmse", "squared_error"),
+        ("loss='half_squared_error'", ""),
+    ),
+    **dict.fromkeys(("pairlogit", "pairlogitpairwise"), (f"{_UNIFORM}, smoothing=0.0", "")),
+    **dict.fromkeys(("pairwise", "rank:pairwise"), (_UNIFORM, "")),
+    **dict.fromkeys(("querysoftmax", "softmax"), ("loss='listnet'", "")),
+    "rank:map": ("loss='logistic', weight='map'", ""),
+    "rank_xendcg": ("loss='xendcg'", ""),
+    "stochasticrank": ("loss='approx_ndcg'", ", which is a smooth NDCG, too"),
 }
 #: Margins at which a user-defined loss is tried, symmetric about 0; step of the finite differences,
 #: and smallest product of two slopes whose signs are compared.
@@ -201,12 +203,26 @@ def get_loss(loss: Any) -> Any:
         return loss
     elif callable(loss) and not isinstance(loss, type):
         return PairLoss(_compiled(loss))
-    synonym = SYNONYMS.get(loss.lower()) if isinstance(loss, str) else None
-    advice = f" Write {synonym}." if synonym else ""
+    settings, remark = synonym_of(loss) or ("", "")
+    advice = f" Write {settings}{remark}." if settings else ""
     raise ValueError(
         "loss must be a function of the margin, have a method bind, or be one of "
         f"{sorted(LOSSES)}; got {quote(loss)}.{advice or closest(loss, LOSSES)}"
     )
+
+
+def synonym_of(loss: Any) -> tuple[str, str] | None:
+    """Return the settings that stand for a loss of another program, and a remark; None if unknown.
+
+    CatBoost's names may have settings of their own, which are left out.
+
+    Examples
+    --------
+    >>> synonym_of("QuerySoftMax:beta=0.5"), synonym_of("listnet")
+    (("loss='listnet'", ''), None)
+    """
+    name = loss.lower() if isinstance(loss, str) else ""
+    return SYNONYMS.get(name) or SYNONYMS.get(name.partition(":")[0])
 
 
 @functools.cache
