@@ -20,10 +20,18 @@ from treerank import (
     LightGBMTrees,
     TreeDirectRanker,
     XGBoostTrees,
+    compare,
     make_web_search,
 )
 from treerank.baselines import LambdaMART, RankNet, SortNet
-from treerank.feature_parts import MLP, LinearModel, NewtonBoosting, SoftTrees, StreamingTrees
+from treerank.feature_parts import (
+    MLP,
+    LinearModel,
+    NewtonBoosting,
+    SoftTrees,
+    Stages,
+    StreamingTrees,
+)
 from treerank.feature_parts.engine_words import (
     ADVICE,
     ATTRIBUTES,
@@ -32,6 +40,7 @@ from treerank.feature_parts.engine_words import (
     OF_RANKER,
     THEIRS,
 )
+from treerank.feature_parts.registry import FEATURE_PARTS, make_feature_part
 from treerank.objectives import PairSettings
 from treerank.rankers import NestedRanker
 from treerank.rankers.direct_ranker import objective_for_labels
@@ -89,6 +98,44 @@ def test_what_a_value_of_an_engine_asks_for_is_answered(word, value, advice):
     for call in (TreeDirectRanker, LightGBMTrees, partial(TreeDirectRanker().fit, X, Y)):
         with pytest.raises(TypeError, match=rf"has no {word}; write {re.escape(advice)}"):
             call(**{word: value})
+
+
+@pytest.mark.parametrize(
+    ("estimator", "name", "advice"),
+    [
+        (
+            LightGBMTrees(),
+            "lambda_l1",
+            "LightGBMTrees has no lambda_l1; write LightGBMTrees(reg_al",
+        ),
+        (MLP(), "alpha", "MLP has no alpha; write MLP(weight_decay=...)"),
+        (Stages(["linear"]), "num_trees", "Stages has no num_trees; write TreeDirectRanker(Histo"),
+        (Stages(["xgboost"]), "0__max_leaves", "write XGBoostTrees(num_leaves=...)"),
+        (
+            TreeDirectRanker("xgboost"),
+            "feature_part__max_leaves",
+            "XGBoostTrees has no max_leaves; write XGBoostTrees(num_leaves=...)",
+        ),
+        (
+            TreeDirectRanker(LightGBMTrees()),
+            "feature_part__num_boost_round",
+            "LightGBMTrees has no num_boost_round; write LightGBMTrees(n_estimators=...)",
+        ),
+    ],
+)
+def test_words_are_answered_where_parameters_are_set_and_in_grids(estimator, name, advice):
+    with pytest.raises(TypeError, match=re.escape(advice)):
+        estimator.set_params(**{name: 7})
+    if isinstance(estimator, TreeDirectRanker):
+        with pytest.raises(TypeError, match=re.escape(advice)):
+            compare({"a": estimator}, (X, Y), grid={"a": {name: [7]}})
+
+
+def test_set_params_of_parts_refuses_words_of_no_engine_as_scikit_learn_does():
+    for part in map(make_feature_part, FEATURE_PARTS):
+        with pytest.raises(ValueError, match="Invalid parameter 'color'"):
+            part.set_params(color=7)
+    assert LightGBMTrees().set_params(num_leaves=7).num_leaves == 7
 
 
 @pytest.mark.parametrize("word", [word for words in NOTHING.values() for word in words])

@@ -10,6 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ParamSpec, TypeVar, dataclass_transform, overload
 
+from sklearn.base import BaseEstimator
+
 from treerank.feature_parts.engine_words import refuse_callbacks, refuse_word
 from treerank.parameters import PlainSignature, bound, plain_signature
 
@@ -47,6 +49,8 @@ def estimator(cls: Any = None, *, kw_only: bool = False) -> Any:
         return functools.partial(estimator, kw_only=kw_only)
     made = dataclass(eq=False, repr=False, kw_only=kw_only)(cls)
     made.__init__ = answered(made.__init__)
+    if getattr(made, "set_params", None) is BaseEstimator.set_params:
+        made.set_params = answered(made.set_params)
     made.__signature__ = PlainSignature()
     if hasattr(made, "predict"):
         made.fit = made.fit

@@ -22,6 +22,7 @@ from treerank.feature_parts.base import (
     traits_of,
 )
 from treerank.feature_parts.components import Components, sum_of_components
+from treerank.feature_parts.estimator import answered
 from treerank.feature_parts.registry import make_feature_part, reads_sparse
 from treerank.files.states import StateRule, check_state, unshared
 from treerank.objectives.base import Objective
@@ -71,6 +72,7 @@ class PartList(BaseEstimator):
                 params |= {f"{index}__{name}": value for name, value in part.get_params().items()}
         return params
 
+    @answered
     def set_params(self, **params: Any) -> Self:
         """Set parameters by name; ``"1__num_leaves"`` is one of the second part."""
         nested = {name: name.partition("__") for name in params}
