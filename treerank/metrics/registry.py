@@ -213,9 +213,9 @@ BESIDE: dict[str, Metric] = {"judged": Judged()}
 _SYNONYMS = {
     "map": ("ap", "average_precision", "mean_average_precision"),
     "mrr": ("mean_reciprocal_rank", "reciprocal_rank", "recip_rank", "rr"),
-    "p": ("prec", "precision"),
+    "p": ("pre", "prec", "precision", "precisionat"),
     "pairwise_accuracy": ("auc", "mean_auc", "roc_auc"),
-    "recall": ("r",),
+    "recall": ("r", "recallat"),
     "success": ("hit", "hit_rate", "hitrate", "hits", "hr"),
 }
 _NAME_OF = {synonym: name for name, synonyms in _SYNONYMS.items() for synonym in synonyms}
@@ -258,12 +258,18 @@ def get_metric(metric: str | Callable[..., float]) -> Metric | FunctionMetric:
         )
     if stem not in named or (at and not is_cut):
         names = ", ".join(named)
-        # ndcg10, ndcg_10 and ndcg_at_10 are ndcg@10: without its cutoff it would be another metric.
-        run_on = None if at else re.fullmatch("(.*?[^0-9_.])(?:_?at)?_?([0-9]{1,18})", stem)
-        word, cut = run_on.groups() if run_on else (stem, cutoff if is_cut else "")
-        ending, synonym = f"@{cut}'?" if cut else "'?", _NAME_OF.get(word.lower())
+        # XGBoost ends the name of a metric that is 0 without a relevant document in a minus.
+        written, zero = bare.removesuffix("-"), "(no_relevant=0.0)" if bare[-1:] == "-" else ""
+        # ndcg10, ndcg_10, ndcg_at_10 and CatBoost's NDCG:top=10 are ndcg@10: without its cutoff it
+        # would be another metric.
+        cuts = "(.*?[^0-9_.])(?:@|:top=|(?:_?at)?_?)([0-9]{1,18})(?:;.*)?"
+        run_on = re.fullmatch(cuts, written)
+        word, cut = run_on.groups() if run_on else (written.partition("@")[0], "")
+        synonym = _NAME_OF.get(word.lower())
         question = f" Did you mean '{synonym}'?" if synonym else closest(word, named)
-        suggestion = question.replace("'?", ending) if stem not in named else ""
+        meant: Any = named.get(question.partition("'")[2].rpartition("'")[0])
+        ending = zero + (f"@{cut}" if cut and meant and meant.has_cutoff else "")
+        suggestion = question.replace("'?", f"{ending}'?") if stem not in named or zero else ""
         raise ValueError(
             f"metric must be one of {names}, or one with @k; got {quote(metric)}.{suggestion}"
         )
