@@ -53,7 +53,10 @@ THEIRS = {
     "n_hidden": ("hidden", "hidden_layer_sizes", "hidden_units"),
     "num_leaves": ("max_leaf", "max_leaf_nodes", "max_leaves", "num_leaf"),
     "optimizer": ("solver",),
-    "random_state": ("random_seed", "seed"),
+    "random_state": (
+        *("bagging_fraction_seed", "bagging_seed", "data_random_seed", "data_seed", "drop_seed"),
+        *("extra_seed", "feature_fraction_seed", "objective_seed", "random_seed", "seed"),
+    ),
     "reg_alpha": ("alpha", "l1_regularization", "lambda_l1"),
     "reg_lambda": ("l2_leaf_reg", "l2_regularization", "lambda", "lambda_l2"),
     "sigma": ("sigmoid",),
@@ -74,9 +77,12 @@ OF_ENGINE = {
     "LightGBMTrees": (
         *("bin_construct_sample_cnt", "cat_l2", "cat_smooth", "colsample_bynode"),
         *("data_sample_strategy", "device_type", "extra_tree", "extra_trees"),
-        *("feature_fraction_bynode", "max_cat_threshold", "max_cat_to_onehot", "max_delta_step"),
-        *("max_leaf_output", "max_tree_output", "min_data_in_bin", "min_data_per_group"),
-        *("other_rate", "path_smooth", "sub_feature_bynode", "subsample_for_bin", "top_rate"),
+        *("feature_fraction_bynode", "force_col_wise", "force_row_wise", "max_bin_by_feature"),
+        *("max_cat_threshold", "max_cat_to_onehot", "max_delta_step", "max_leaf_output"),
+        *("max_tree_output", "mc_method", "mc_penalty", "min_data_in_bin", "min_data_per_group"),
+        *("monotone_constraining_method", "monotone_constraints_method", "monotone_penalty"),
+        *("monotone_splits_penalty", "ms_penalty", "other_rate", "path_smooth"),
+        *("sub_feature_bynode", "subsample_for_bin", "top_rate"),
         "use_quantized_grad",
     ),
     "XGBoostTrees": (
@@ -178,6 +184,8 @@ NOTHING = {
         *("rate_drop", "skip_drop", "uniform_drop", "xgboost_dart_mode"),
     ),
     "the best iteration is kept wherever there is an eval_set": ("use_best_model",),
+    "the first of eval_metric alone decides when to stop": ("first_metric_only",),
+    "with random_state=0, the model is the same for any number of threads": ("deterministic",),
 }
 _WHY_NOT = {name: reason for reason, names in NOTHING.items() for name in names}
 #: What to write for attributes and methods of other rankers.
