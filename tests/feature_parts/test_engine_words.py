@@ -15,6 +15,7 @@ import pytest
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import Ridge
 
+import treerank
 from treerank import (
     HistogramTrees,
     LightGBMTrees,
@@ -172,6 +173,21 @@ def test_the_value_that_stands_for_the_best_score_is_that_of_the_model():
     assert values[ranker.best_iteration_ - 1] < max(values)  # the best are smoothed values
 
 
+def test_the_advice_on_showing_iterations_shows_them(capsys):
+    data = dict(zip(("X", "y", "qid"), make_web_search(20, random_state=0), strict=True))
+    ranker = TreeDirectRanker(LightGBMTrees(5, n_jobs=1))
+    exec(ADVICE["verbose"], {"treerank": treerank, "ranker": ranker, **data})
+    assert "5/5" in capsys.readouterr().err
+
+
+def test_the_advice_on_the_number_of_trees_has_it_where_there_is_no_best_iteration():
+    data = make_web_search(40, documents_per_query=10, n_features=3, random_state=0)
+    ranker = TreeDirectRanker(random_state=0).fit(*data)
+    assert ranker.best_iteration_ is None
+    for word in ("n_estimators_", "tree_count_"):
+        assert eval(f"ranker.{ATTRIBUTES[word]}", {"ranker": ranker}) > 0
+
+
 def test_answers_hide_no_error_of_an_attribute():
     with pytest.raises(NotFittedError):
         TreeDirectRanker().feature_importances_  # noqa: B018
@@ -292,7 +308,7 @@ def test_answers_fit_the_trees_that_are_given_and_the_call():
         TreeDirectRanker("histogram", subsample=0.5)
     with pytest.raises(TypeError, match=r"fit has no metric; write LambdaMART\(metric=\.\.\.\)"):
         LambdaMART().fit(X, Y, metric="map")
-    with pytest.raises(TypeError, match=r"got one of lightgbm\. Write .*early_stopping_rounds=50"):
+    with pytest.raises(TypeError, match=r"got one of lightgbm\. Write .*50.*with treerank\.show"):
         TreeDirectRanker().fit(X, Y, callbacks=[lightgbm.early_stopping(5)])
 
 

@@ -164,6 +164,11 @@ def test_large_integers_of_a_frame_of_one_column_are_refused():
         TreeDirectRanker("linear").fit(np.zeros((len(LARGE), 1)), pl.DataFrame({"a": LARGE}))
 
 
+def test_callbacks_may_be_none_as_in_the_fits_of_engines():
+    expected = some_ranker().fit(*DATA).predict(X)
+    np.testing.assert_array_equal(some_ranker().fit(*DATA, callbacks=None).predict(X), expected)
+
+
 @pytest.mark.usefixtures("routing")
 @pytest.mark.filterwarnings("ignore:A column-vector", "ignore:.*was fitted to 8 of the 8")
 def test_labels_in_a_table_of_one_column_are_taken_wherever_fit_takes_them():

@@ -90,6 +90,8 @@ OF_ENGINE = {
         *("max_cat_to_onehot", "max_delta_step", "multi_strategy", "sampling_method"),
     ),
 }
+#: How the iterations of a fit are shown.
+SHOW_PROGRESS = "with treerank.show_progress(): ranker.fit(X, y, qid)"
 #: Words whose value is the name of a loss.
 _OF_LOSS = ("app", "application", "loss_function", "objective", "objective_type")
 #: What to write for words that have no name here.
@@ -127,9 +129,7 @@ INSTEAD = {
         *("lambdarank_num_pair_per_sample", "lambdarank_pair_method"),
     ),
     "TreeDirectRanker(query_normalization='log')": ("lambdarank_norm", "lambdarank_normalization"),
-    "treerank.show_progress() to see iterations": (
-        *("logging_level", "plot", "silent", "verbose", "verbose_eval", "verbosity"),
-    ),
+    SHOW_PROGRESS: (*("logging_level", "plot", "silent", "verbose", "verbose_eval", "verbosity"),),
     "treerank.distributed.fit, with a data frame of Dask": (
         *("machine_list", "machine_list_file", "machine_list_filename", "machines", "mlist"),
         *("n_workers", "nodes", "num_machine", "num_machines", "tree", "tree_learner"),
@@ -192,10 +192,9 @@ _WHY_NOT = {name: reason for reason, names in NOTHING.items() for name in names}
 ATTRIBUTES = {
     name: advice
     for advice, names in {
-        "best_iteration_": (
-            *("best_iteration", "best_ntree_limit", "get_best_iteration", "n_estimators_"),
-            *("n_iter_", "tree_count_"),
-        ),
+        "best_iteration_": (*("best_iteration", "best_ntree_limit", "get_best_iteration"),),
+        "forest().n_trees": ("n_estimators_", "tree_count_"),
+        "forest().n_trees of trees, or best_iteration_ of a network": ("n_iter_",),
         "evals_result_": ("evals_result", "get_evals_result"),
         "score(X, y, qid) with the validation set": (
             *("best_score", "best_score_", "get_best_score"),
@@ -341,5 +340,5 @@ def refuse_callbacks(callbacks: Any) -> None:
             raise TypeError(
                 f"callbacks must be functions of (n_done, n_total, values); got one of {package}. "
                 "Write TreeDirectRanker(LightGBMTrees(early_stopping_rounds=50)) to stop early, "
-                "eval_metric in fit to record metrics, treerank.show_progress() to see them."
+                f"eval_metric in fit to record metrics, and {SHOW_PROGRESS} to see them."
             )

@@ -120,8 +120,9 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
     evals_result_ : dict
         ``{"validation": {name of the metric: one value per iteration}}``, given an ``eval_set``;
         of iterations since a ``StreamingRanker`` last removed or shrunk trees.
-    best_iteration_ : int
-        Number of iterations that are kept.
+    best_iteration_ : int or None
+        Number of iterations that are kept; None for a feature part that has none, as a linear
+        model, or that is made of several, as the default of a ``TreeDirectRanker``.
 
     Examples
     --------

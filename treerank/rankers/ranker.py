@@ -180,7 +180,7 @@ class Ranker(Scored):
         position: ByRow = None,
         eval_set: Any = None,
         eval_metric: Any = None,
-        callbacks: Callbacks = (),
+        callbacks: Callbacks | None = (),
     ) -> Self:
         """Fit the ranker to documents and their relevance.
 
@@ -230,7 +230,7 @@ class Ranker(Scored):
         eval_metric : str, Metric or list of them, default=None
             Metrics to record on each ``eval_set``, under different names; higher is better. The
             first one decides when to stop. None is ``metric``.
-        callbacks : sequence of callables, default=()
+        callbacks : sequence of callables or None, default=()
             Each is called as ``callback(n_done, n_total, values)`` after every iteration, with the
             latest values of the metrics on the first ``eval_set`` by name. The fit ends if one
             returns True. Stages then go on with the next part, and an ensemble keeps the parts
@@ -252,6 +252,7 @@ class Ranker(Scored):
                 if any(value is not None for value in (y, qid, sample_weight, position)):
                     raise ValueError("y, qid, sample_weight and position must be None: X has them.")
                 X, y, qid, position, sample_weight = X
+        callbacks = callbacks or ()
         iterations: list[int] = []
         listener = together(
             [
