@@ -347,6 +347,54 @@ def test_numbers_as_text_beside_other_columns_are_refused_before_training():
         ranker.predict(frame.assign(price=np.arange(60)))
 
 
+#: Sizes of another kind than the categories of fit, which are text or numbers.
+OTHER_KINDS = {
+    "objects of ints": (pd.DataFrame, pd.Series([36, None, 38], dtype=object)),
+    "objects of floats": (pd.DataFrame, pd.Series([36.0, None, 38.0], dtype=object)),
+    "categories of ints": (pd.DataFrame, pd.Series(pd.Categorical([36, None, 38]))),
+    "floats": (pd.DataFrame, pd.Series([36.0, None, 38.0])),
+    "bytes": (pd.DataFrame, pd.Series([b"36", None, b"38"])),
+    "categories of bytes": (pd.DataFrame, pd.Series(pd.Categorical([b"36", None, b"38"]))),
+    "ints of polars": (pl.DataFrame, [36, None, 38]),
+    "floats of polars": (pl.DataFrame, [36.0, None, 38.0]),
+    "bytes of polars": (pl.DataFrame, [b"36", None, b"38"]),
+    "ints of Arrow": (pa.table, [36, None, 38]),
+    "bytes of Arrow": (pa.table, [b"36", None, b"38"]),
+    "dictionary of Arrow": (pa.table, pa.array([b"36", None, b"38"]).dictionary_encode()),
+    "text": (pd.DataFrame, pd.Series(["36", None, "38"])),
+    "categories of text": (pd.DataFrame, pd.Series(["36", None, "38"], dtype="category")),
+}
+
+
+@pytest.mark.parametrize(
+    ("kind", "levels"),
+    [(kind, ["36", "38"]) for kind in OTHER_KINDS if "text" not in kind]
+    + [(kind, [36, 38]) for kind in ("text", "categories of text", "floats")],
+)
+def test_categories_of_another_kind_than_in_fit_are_refused_with_what_makes_them(kind, levels):
+    frame, sizes = OTHER_KINDS[kind]
+    columns, X = Columns({0: levels}), frame({"size": sizes})
+    with pytest.raises(TypeError, match="'size' of X must hold categories, as in fit") as caught:
+        columns.numbers(X)
+    written = re.search(r"Write (.*?)\.(?= categories=|$)", str(caught.value)).group(1)
+    scope = {"X": X, "pd": pd, "pl": pl}
+    exec(written, scope)
+    np.testing.assert_array_equal(columns.numbers(scope["X"]), [[0], [np.nan], [1]])
+
+
+def test_categories_of_another_kind_that_no_code_makes_are_listed():
+    for sizes in (pd.Categorical([date(2026, 5, 1)]), pd.Series([36.5], dtype=object)):
+        with pytest.raises(TypeError, match=r"The categories of fit are \['36', '38'\]"):
+            Columns({0: ["36", "38"]}).numbers(pd.DataFrame({"size": sizes}))
+
+
+@pytest.mark.parametrize("values", [["40", None], ["40", 36], pd.Categorical(["40", None])])
+def test_new_categories_of_the_kind_of_fit_are_missing(values):
+    X = pd.DataFrame({"size": values})
+    for levels in (["36", "38"], []):
+        np.testing.assert_array_equal(Columns({0: levels}).numbers(X), [[np.nan], [np.nan]])
+
+
 DAYS = [date(2026, 5, 1), None, date(2026, 5, 3)]
 #: Columns that are no numbers, by a word of their type, and the numbers that they become.
 NO_NUMBERS = {

@@ -2,7 +2,8 @@
 
 Data frames (pandas, polars and others that narwhals reads) are converted. A column of text or of
 categories becomes codes: the code of a category is its place among the sorted categories of
-``fit``, and a category that ``fit`` has not seen is a missing value. Missing values are NaN.
+``fit``, and a category that ``fit`` has not seen is a missing value. A column of text where ``fit``
+had numbers as categories, or of numbers where it had text, is refused. Missing values are NaN.
 
 Arrays and lists are returned unchanged; scikit-learn checks them later. A sparse matrix stays
 sparse. Only its values count, not how they are stored. Columns of embeddings, which are lists or
@@ -14,6 +15,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
+from numbers import Real
 from typing import Any, Self
 
 import narwhals as nw
@@ -23,8 +25,10 @@ from scipy.sparse import csr_matrix, issparse
 
 from treerank.checks import check_count, is_whole, quote, warn_user
 from treerank.documents.conversions import (
+    category_conversion,
     code_advice,
     conversion_of,
+    first_value,
     number_advice,
     shown_type,
     text_conversion,
@@ -188,7 +192,10 @@ class Columns:
         """
         expected = "categories" if index in self.categories else "numbers"
         if expected == "categories" and column.dtype in (*_CATEGORICAL, nw.Object):
-            return _codes(column, self.categories[index])
+            codes = _codes(column, self.categories[index])
+            # Only a column without any category of fit can be of another kind.
+            if not np.isnan(codes).all() or _is_of_kind(column, self.categories[index]):
+                return codes
         if expected == "numbers" and (column.dtype.is_numeric() or column.dtype == nw.Boolean):
             return _as_doubles(column)
         if expected == "numbers" and column.dtype == nw.Object:
@@ -197,18 +204,20 @@ class Columns:
             return np.nan  # the type of a column without values means nothing
         readable = (*_CATEGORICAL, nw.Boolean, nw.Object)
         is_readable = column.dtype.is_numeric() or column.dtype in readable
+        is_readable |= expected == "categories" and column.dtype == nw.Binary  # text in bytes
         rule = f"{expected}, as in fit" if is_readable else "numbers, text or categories"
+        shown = shown_type(column)
         if expected == "categories" and is_readable:
             advice = _category_advice(column, self.categories[index])
+            if column.dtype in _CATEGORICAL:
+                shown += f" of values such as {first_value(column)!r:.80}"
         elif self.takes_codes and column.dtype in (nw.Categorical, nw.Enum):
             advice = code_advice(column)
         elif column.dtype in _CATEGORICAL:
             advice = number_advice(column)
         else:
             advice = conversion_of(column)
-        raise TypeError(
-            f"Column {quote(column.name)} of X must hold {rule}; got {shown_type(column)}. {advice}"
-        )
+        raise TypeError(f"Column {quote(column.name)} of X must hold {rule}; got {shown}. {advice}")
 
     def refuse_arrays_for_categories(self) -> None:
         """Refuse an array where ``fit`` saw a data frame with categories."""
@@ -378,23 +387,16 @@ class _Values:
 
 
 def _category_advice(column: Any, levels: Sequence[Any]) -> str:
-    """Return advice for a column whose type is no category, while ``fit`` had categories.
+    """Return advice for a column whose type or kind is not that of the categories of ``fit``.
 
     ``levels`` are the categories of ``fit``.
     """
-    are_text = all(isinstance(level, str) for level in levels)
-    name = quote(column.name)
-    if column.implementation.is_polars() and are_text and not column.dtype.is_float():
-        return f"Write X = X.with_columns(pl.col({name}).cast(pl.String))."
-    if not column.implementation.is_pandas_like() or column.dtype.is_float():
-        advice = f"The categories of fit are {quote([*levels])}."
-        if are_text and column.implementation.is_pyarrow() and has_spelling("categories"):
-            advice += (
-                f" {spelled('categories', [column.name])} of treerank.read_csv keeps the text."
-            )
-        return advice
-    kind = "str" if are_text else "category"
-    return f"Write X[{name}] = X[{name}].astype({quote(kind)})."
+    of_fit = f"The categories of fit are {quote([*levels])}."
+    advice = category_conversion(column, levels) or of_fit
+    is_arrow, are_text = column.implementation.is_pyarrow(), all(isinstance(x, str) for x in levels)
+    if is_arrow and are_text and column.dtype.is_numeric() and has_spelling("categories"):
+        advice += f" {spelled('categories', [column.name])} of treerank.read_csv keeps the text."
+    return advice
 
 
 def indicator_advice(name: str, library: str = "pandas") -> str:
@@ -819,6 +821,16 @@ def _codes(column, categories):
     code_of = {category: float(code) for code, category in enumerate(categories)}
     values = column.to_list()
     return np.fromiter((code_of.get(value, np.nan) for value in values), float, len(values))
+
+
+def _is_of_kind(column, categories):
+    """Tell whether a value is text, or a number, as a category is; true without any of either."""
+    values = {value for value in column.to_list() if not is_missing(value)}
+    found, fitted = (
+        {kind for kind in (str, Real) if any(isinstance(value, kind) for value in some)}
+        for some in (values, categories)
+    )
+    return not values or not categories or found == fitted or not found.isdisjoint(fitted)
 
 
 def _as_doubles(column: nw.Series[Any]) -> np.ndarray:

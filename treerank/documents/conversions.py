@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from datetime import date, time, timedelta
+from numbers import Integral, Real
 from typing import Any
 
 import narwhals as nw
@@ -17,6 +18,7 @@ from treerank.documents.number_texts import (
     unit_of,
 )
 from treerank.documents.queries import is_missing
+from treerank.spelling import has_spelling
 
 _DATES, _TIMES, _DURATIONS = "days since 1970", "hours", "days"
 #: What makes numbers of a column in pandas and in polars, by what the numbers are.
@@ -58,7 +60,7 @@ def shown_type(column: Any) -> str:
     ['period[M]', 'objects such as [1, 2]']
     """
     if column.dtype == nw.Object:
-        return f"objects such as {_first(column)!r:.80}"
+        return f"objects such as {first_value(column)!r:.80}"
     native = column.to_native()
     kind = getattr(native, "dtype", None) or getattr(native, "type", column.dtype)
     return str(kind if column.dtype == nw.Unknown else column.dtype)
@@ -75,7 +77,7 @@ def conversion_of(column: Any) -> str:
     "Leave it out, or encode it as days: X['wait'] = pd.to_timedelta(X['wait']) / \
 pd.Timedelta('1D')."
     """
-    example, native = _first(column), str(getattr(column.to_native(), "dtype", ""))
+    example, native = first_value(column), str(getattr(column.to_native(), "dtype", ""))
     if isinstance(example, str):
         texts = {value for value in column.to_list() if isinstance(value, str)}
         return text_conversion(column, sorted(texts))
@@ -126,7 +128,7 @@ def number_advice(column: Any) -> str:
     Write numbers, as in fit, or fit a new model, to which the text is a category.
     """
     texts = sorted({str(value) for value in column.to_list() if not is_missing(value)})
-    if not isinstance(_first(column), str):
+    if not isinstance(first_value(column), str):
         return f"Make numbers of it: {_assigned(column, '{}.astype(float)')}."
     date_text = first_date(texts)
     if date_text is not None:
@@ -159,6 +161,54 @@ training data in their order. The model file does not tell which categories this
         "kinds are the categories of the training data in their order. The model file does not "
         "tell which categories this column has."
     )
+
+
+def category_conversion(column: Any, levels: Sequence[Any]) -> str | None:
+    """Return advice, with code, for a column of another kind than the categories of ``fit``.
+
+    ``levels`` are the categories of ``fit``. None if no code is known to make them of the values.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> X = pd.DataFrame({"size": pd.Categorical([36.0, None]), "color": [b"red", b"blue"]})
+    >>> category_conversion(nw.from_native(X)["size"], ["36", "37"])
+    "Write X['size'] = X['size'].astype('Int64').astype('str')."
+    >>> category_conversion(nw.from_native(X)["color"], ["blue", "red"])
+    "Write X['color'] = X['color'].str.decode('utf-8')."
+    """
+    template = _category_template(column, {*levels})
+    # The shell runs no code, and polars casts no Python objects.
+    if template is None or not has_spelling("X"):
+        return None
+    if column.implementation.is_polars() and column.dtype == nw.Object:
+        return None
+    return f"Write {_assigned(column, template)}."
+
+
+def _category_template(column: Any, levels: set[Any]) -> str | None:
+    """Return the code that makes categories of ``fit`` of a column of another kind, or None.
+
+    {} in it is the column.
+    """
+    is_polars = column.implementation.is_polars()
+    values = {value for value in column.to_list() if not is_missing(value)}
+    are_numbers = all(isinstance(value, Real) for value in values)
+    if not all(isinstance(level, str) for level in levels):  # as in frames of pandas alone
+        texts = (value for value in values if isinstance(value, str) and is_number_text(value))
+        if any(text.strip() in map(str, levels) for text in texts):
+            return "pd.to_numeric({}, errors='coerce').astype('category')"
+        return "{}.astype('category')" if are_numbers else None
+    if all(isinstance(value, bytes) for value in values):
+        return "{}.cast(pl.String)" if is_polars else "{}.str.decode('utf-8')"
+    to_text = "{}.cast(pl.String)" if is_polars else "{}.astype('str')"
+    if all(isinstance(value, Integral) for value in column.to_list()):
+        return to_text
+    # In pandas, whole numbers beside missing values are floats, whose text is 36.0.
+    are_whole = are_numbers and all(float(value).is_integer() for value in values)
+    if are_whole and any(str(int(value)) in levels for value in values):
+        return to_text.replace("{}", "{}.cast(pl.Int64)" if is_polars else "{}.astype('Int64')")
+    return to_text if are_numbers and any(str(value) in levels for value in values) else None
 
 
 def _conversion_to_numbers(column: Any, texts: Sequence[str]) -> str | None:
@@ -246,7 +296,14 @@ def _by_pandas(column: Any) -> bool:
     return bool(column.implementation.is_pandas_like() or column.implementation.is_pyarrow())
 
 
-def _first(column: Any) -> Any:
-    """Return the first text of a column, or its first value if it has no text."""
+def first_value(column: Any) -> Any:
+    """Return the first text of a column, or its first value if it has no text.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> first_value(nw.from_native(pd.Series([None, 2.5, "a"], dtype=object), allow_series=True))
+    'a'
+    """
     values = [value for value in column.to_list() if not is_missing(value)]
     return next((value for value in values if isinstance(value, str)), next(iter(values), None))
