@@ -7,6 +7,7 @@ a class that is given parts, a ranker or trees has to be named here.
 
 import inspect
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -243,6 +244,19 @@ def test_a_stream_names_the_categories_that_its_first_batch_did_not_have():
     message = "Column 'shop' of X has 1 new categories, such as 'Rewe', which are missing values to"
     with pytest.warns(UserWarning, match=message):
         stream.partial_fit(FRAME[~first], LABELS[~first], QID[~first])
+
+
+@pytest.mark.filterwarnings("error")
+def test_numbers_where_a_stream_had_categories_are_no_new_categories():
+    frame = FRAME.assign(shop=SHOP)
+    for learn in (
+        StreamingRanker(random_state=0).fit(FRAME, LABELS, QID).partial_fit,
+        partial(refresh, TreeDirectRanker("histogram").fit(FRAME, LABELS, QID)),
+    ):
+        with pytest.raises(
+            TypeError, match="'shop' of X must hold categories, as in fit; got Int64"
+        ):
+            learn(frame, LABELS, QID)
 
 
 def test_the_best_ranker_fits_its_parts_as_alone_however_documents_are_written():

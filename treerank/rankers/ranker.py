@@ -332,10 +332,10 @@ class Ranker(Scored):
         self._check_position(position, labels, given_pairs)
         labels, label_weights = labels_with_weight(labels, self.label_weights)
         y = y if labels is None else next(iter(labels.values()))
-        if not reset:
-            warn_of_new_categories(self.columns_, X)
-        y = check_labels(y)
+        y, table = check_labels(y), X
         X = check_features(self, X, reset=reset, earlier=earlier)
+        if not reset:
+            warn_of_new_categories(self.columns_, table)
         y = check_labels(y, X.shape[0])
         self._refuse_categories()
         by_row = {"position": position, **weights}

@@ -141,9 +141,10 @@ def refresh(
     (True, True)
     """
     check_is_fitted(ranker)
-    warn_of_new_categories(ranker.columns_, X)
     _refuse_others(ranker, learn)
+    table = X
     X, y, qid = read_documents(ranker, X, y, qid)
+    warn_of_new_categories(ranker.columns_, table)
     y = check_labels(y, X.shape[0])
     folds = QueryKFold(n_splits, shuffle=True, random_state=random_state)
     sets = list(folds.split(X, y, qid))
