@@ -1,4 +1,5 @@
 from functools import partial
+from itertools import product
 
 import numpy as np
 import pytest
@@ -105,9 +106,11 @@ def test_each_label_of_each_set_is_measured_by_each_metric():
     ranker = TreeDirectRanker(trees, label_weights={"click": 3}, random_state=0)
     ranker.fit(*both[0], eval_set=both[1:], eval_metric=["map", "ndcg@5"])
     first, second = ranker.evals_result_.values()
-    assert [*second] == ["map of grade", "map of click", "ndcg@5 of grade", "ndcg@5 of click"]
-    mean = (first["map of grade"][-1] + 3 * first["map of click"][-1]) / 4
-    assert first["map"][-1] == pytest.approx(mean)
+    labels = ["map of grade", "map of click", "ndcg@5 of grade", "ndcg@5 of click"]
+    assert [*second] == [*labels, "map", "ndcg@5"]
+    for curves, metric in product((first, second), ("map", "ndcg@5")):
+        grade, click = (np.array(curves[f"{metric} of {label}"]) for label in ("grade", "click"))
+        assert curves[metric] == pytest.approx((grade + 3 * click) / 4)
     X_, labels, qid = both[2]
     expected = get_metric("ndcg@5")(labels["click"], ranker.predict(X_), qid)
     assert second["ndcg@5 of click"][-1] == pytest.approx(expected)

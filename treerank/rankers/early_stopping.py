@@ -4,7 +4,7 @@ The first metric, or the weighted mean over several labels, decides how many ite
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Any
@@ -54,6 +54,8 @@ class RecordedMetrics:
         Returns a text that depends on the documents, labels, queries and metrics alone.
     metrics : sequence of Metric or FunctionMetric
         The metrics, each of which is measured on every label.
+    label_weights : dict from str to float
+        Weights of the labels by name, in the mean of each metric; a single label has the name "".
 
     Examples
     --------
@@ -71,6 +73,7 @@ class RecordedMetrics:
     history: list[list[float]] = field(default_factory=list)
     describe: Callable[[], str] = str
     metrics: Sequence[Any] = ()
+    label_weights: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def description(self) -> str:
@@ -97,11 +100,12 @@ class RecordedMetrics:
         """Record the values of all curves, and return the weighted mean of the first ones."""
         values = self.values(scores)
         self.history.append(values)
-        total = sum(self.weights)
-        return sum(w * value for w, value in zip(self.weights, values, strict=False)) / total
+        return _weighted_mean(self.weights, values)
 
     def results(self, recorded: History, earlier: History) -> History:
         """Return ``{set name: {curve name: values}}`` for the iterations that a fit has kept.
+
+        With several labels, the weighted mean of each metric over them has the metric's name.
 
         Parameters
         ----------
@@ -121,7 +125,21 @@ class RecordedMetrics:
             before = earlier.get(part, {}).get(name, [])[:n_before]
             values = before + [row[column] for row in self.history]
             results.setdefault(part, {}).setdefault(name, values[-n_recorded:])
+        for curves, metric in product(results.values(), self.metrics):
+            names = {f"{metric.name} of {label}": w for label, w in self.label_weights.items()}
+            weights = {name: w for name, w in names.items() if name in curves}
+            # A label that an earlier fit did not have has fewer values, of the last iterations.
+            n_common = min((len(curves[name]) for name in weights), default=0)
+            rows = zip(*(curves[name][-n_common:] for name in weights), strict=True)
+            if n_common:
+                means = [_weighted_mean([*weights.values()], row) for row in rows]
+                curves.setdefault(metric.name, means)
         return results
+
+
+def _weighted_mean(weights: Sequence[float], values: Sequence[float]) -> float:
+    """Return the mean of the first values, one for each weight."""
+    return sum(w * value for w, value in zip(weights, values, strict=False)) / sum(weights)
 
 
 def hold_out(
@@ -235,6 +253,7 @@ def with_metrics(
         recorded_weights,
         describe=lambda: f"{described} of {hashes_of_sets(sets)}",
         metrics=metrics,
+        label_weights=weight_of,
     )
     return replace(joined_sets(sets, weights), metric=recorded)
 
