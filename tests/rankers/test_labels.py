@@ -13,6 +13,7 @@ from treerank.rankers import (
     ForestRanker,
     NestedRanker,
     Ranker,
+    StreamingRanker,
     refresh,
 )
 from treerank.registry import RANKERS, load, ranker_class
@@ -226,7 +227,7 @@ OTHER_LABELS = r"eval_set must have the labels of y, \['relevance', 'ma"
         (None, {"eval_set": (X, SINGLE, QID)}, OTHER_LABELS),
         (None, {"eval_set": (X, TABLE, QID)}, OTHER_LABELS),
         (None, {"eval_set": (X, LABELS | {"price": X[:, 0]}, QID)}, OTHER_LABELS),
-        (None, {"y": BARE}, r"^y\['margin'\] must hold a label"),
+        (None, {"y": BARE}, r"^y\['margin'\] must hold a label.* Leave it out of y and"),
         (None, {"eval_set": (X, BARE, QID)}, r"eval_set: y\['margin'\] must hold a label in some"),
         (None, {"y": LABELS | {"margin": [1, 2]}}, "must have one entry per document"),
         (
@@ -239,6 +240,24 @@ OTHER_LABELS = r"eval_set must have the labels of y, \['relevance', 'ma"
 def test_wrong_labels_and_weights_are_refused_before_training(weights, given, message):
     with pytest.raises(ValueError, match=message):
         ranker(TooLate(), label_weights=weights).fit(**{"X": X, "y": LABELS, "qid": QID} | given)
+
+
+def test_a_batch_of_a_stream_may_lack_a_label():
+    first, second = np.flatnonzero(QID < QID[200]), np.flatnonzero(QID >= QID[200])
+    bare = {name: y[second] for name, y in BARE.items()}
+    streams = [StreamingRanker(random_state=0, label_weights={"margin": 0.3}) for _ in range(2)]
+    for stream in streams:
+        stream.partial_fit(X[first], {name: y[first] for name, y in LABELS.items()}, QID[first])
+    message = r"y\['margin'\] is not learned from in this batch: it is NaN, no judgment, in all 200"
+    with pytest.warns(UserWarning, match=message):
+        streams[0].partial_fit(X[second], bare, QID[second])
+    weightless = {"margin": bare["relevance"], "relevance": bare["relevance"]}
+    streams[1].set_params(label_weights={"margin": 0})
+    streams[1].partial_fit(X[second], weightless, QID[second])
+    assert_same_scores(*streams)
+    nothing = {name: y * np.nan for name, y in bare.items()}
+    with pytest.raises(ValueError, match=r"y\['relevance'\] must hold a label in some row"):
+        streams[0].partial_fit(X[second], nothing, QID[second])
 
 
 #: A column is a score whatever the labels are.

@@ -20,6 +20,7 @@ from treerank.checks import (
     refuse_complex,
     refuse_masked,
     refuse_rounded,
+    warn_user,
 )
 from treerank.documents.columns import as_frame
 
@@ -114,12 +115,13 @@ def weights_of_labels(label_weights: Any, names: Iterable[str]) -> list[float]:
 
 
 def labels_with_weight(
-    labels: dict[str, np.ndarray] | None, label_weights: Any
+    labels: dict[str, np.ndarray] | None, label_weights: Any, *, in_batches: bool = False
 ) -> tuple[dict[str, np.ndarray] | None, dict[str, float] | None]:
     """Return ``(labels, weights)``: labels whose weight is not 0, and weights of all labels.
 
     A fit depends on the former alone. Both are dicts by name; both are None if ``labels`` is, for a
-    single label.
+    single label. A label that is NaN in all rows is refused; with ``in_batches``, where other rows
+    may have it, it is left out with a warning, unless no other label is there.
 
     Examples
     --------
@@ -130,19 +132,42 @@ def labels_with_weight(
     if labels is None:
         return None, None
     weights = dict(zip(labels, weights_of_labels(label_weights, labels), strict=True))
-    return {name: column for name, column in labels.items() if weights[name] > 0}, weights
+    weighted = {name: column for name, column in labels.items() if weights[name] > 0}
+    unjudged = [name for name, column in labels.items() if np.isnan(column).all()]
+    if unjudged and (not in_batches or weighted.keys() <= {*unjudged}):
+        raise ValueError(
+            f"y[{quote(unjudged[0])}] must hold a label in some row; got NaN, no judgment, in all "
+            f"{len(labels[unjudged[0]])}. Leave it out of y and of label_weights; or learn in "
+            "batches: StreamingRanker.partial_fit takes a label that some batches lack, beside "
+            "another."
+        )
+    for name in unjudged:
+        if name in weighted:
+            warn_user(
+                f"y[{quote(name)}] is not learned from in this batch: it is NaN, no judgment, in "
+                f"all {len(labels[name])} rows."
+            )
+    return {name: y for name, y in weighted.items() if name not in unjudged}, weights
 
 
-def check_labels_by_name(labels: Mapping[str, Any], n_documents: int) -> dict[str, np.ndarray]:
+def check_labels_by_name(
+    labels: Mapping[str, Any], n_documents: int, *, all_unjudged: bool = False
+) -> dict[str, np.ndarray]:
     """Return several labels as arrays of numbers; NaN marks documents without this label.
 
-    Refuses columns that do not have ``n_documents`` entries.
+    Refuses columns that do not have ``n_documents`` entries. With ``all_unjudged``, all entries of
+    a column may be NaN.
     """
     return {
         name: check_column(
-            f"y[{quote(name)}]", column, n_documents, some_unjudged=True, or_table=True
+            f"y[{quote(name)}]",
+            y,
+            n_documents,
+            some_unjudged=True,
+            all_unjudged=all_unjudged,
+            or_table=True,
         )
-        for name, column in labels.items()
+        for name, y in labels.items()
     }
 
 

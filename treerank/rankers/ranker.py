@@ -330,7 +330,10 @@ class Ranker(Scored):
             X, (y, qid, position) = take_columns(X, y=y, qid=qid, position=position)
         labels = self._labels_of(y, given_pairs)
         self._check_position(position, labels, given_pairs)
-        labels, label_weights = labels_with_weight(labels, self.label_weights)
+        in_batches = getattr(self, "warm_start", False)
+        labels, label_weights = labels_with_weight(
+            labels, self.label_weights, in_batches=in_batches
+        )
         y = y if labels is None else next(iter(labels.values()))
         y, table = check_labels(y), X
         X = check_features(self, X, reset=reset, earlier=earlier)
@@ -542,7 +545,8 @@ class Ranker(Scored):
                 "Pass one label, or no pairs."
             )
         weights_of_labels(self.label_weights, labels)
-        return check_labels_by_name(labels, np.size(next(iter(labels.values()))))
+        n_documents = np.size(next(iter(labels.values())))
+        return check_labels_by_name(labels, n_documents, all_unjudged=True)
 
 
 def fit_training_set(ranker: Ranker, data: TrainingSet, *, eval_set: Any, seed: int) -> Ranker:
