@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from treerank.clicks import ClickCounts, ClickLog, estimate_propensities, evaluate_from_log
+from treerank.clicks import (
+    ClickCounts,
+    ClickLog,
+    estimate_propensities,
+    evaluate_from_log,
+    propensities,
+)
 
 TRUE = 1 / np.arange(1.0, 13.0)
 
@@ -69,6 +75,27 @@ def test_a_document_shown_at_two_positions_connects_them_only_if_clicks_say_how(
     with pytest.warns(UserWarning, match=r"Position bias at 2 cannot be estimated"):
         found = estimate_propensities(counts_of(shown, clicked))
     assert found.tolist() == [1, 1]
+
+
+def test_sessions_left_out_leave_the_propensities_of_the_others_in_fewer_steps(monkeypatch):
+    n, k = 6000, 8
+    documents, swapped = np.tile(np.arange(k), (n, 1)), np.arange(n // 4)
+    first = np.random.default_rng(0).integers(k - 1, size=len(swapped))
+    documents[swapped, first], documents[swapped, first + 1] = first + 1, first
+    clicks = np.random.default_rng(1).random((n, k)) < 0.9 * TRUE[:k]
+    position = np.tile(np.arange(1, k + 1), n)
+    columns = np.repeat(np.arange(n), k), ["q"] * n * k, documents.ravel(), position
+    log = ClickLog.from_columns(*columns, clicks.ravel())
+    kept = np.random.default_rng(2).random(n) < 0.995
+    steps, take = [], propensities._newton_step
+    monkeypatch.setattr(propensities, "_newton_step", lambda *a: steps.append(0) or take(*a))
+    expected = estimate_propensities(log.taking(np.flatnonzero(kept)))
+    from_ones = len(steps)
+    theta = propensities.SessionPropensities(log, None)
+    steps.clear()
+    found = theta.of(kept.astype(np.int64))
+    np.testing.assert_allclose(found, expected, rtol=1e-9)
+    assert len(steps) < from_ones
 
 
 def test_a_position_with_clicks_in_one_session_alone_leaves_intervals_to_other_estimates():

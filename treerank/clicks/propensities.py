@@ -121,13 +121,14 @@ def estimate_propensities(log: ClickLog | ClickCounts) -> Propensities:
     counts, positions = counts.without_gaps()
     if not _warn_of_fixed_rankings(counts):
         _warn_of_unconnected(counts, positions)
-    return Propensities.of(spread(_most_likely(counts), positions))
+    return Propensities.of(spread(_most_likely(counts, np.ones(counts.n_slots)), positions))
 
 
-def _most_likely(counts: ClickCounts) -> np.ndarray:
+def _most_likely(counts: ClickCounts, start: np.ndarray) -> np.ndarray:
     """Return the maximum likelihood propensities by slot, relative to the first slot.
 
-    Slots that are not connected with the ones before them are taken to begin as those end.
+    Slots that are not connected with the ones before them are taken to begin as those end. Newton's
+    method begins at ``start``, which are propensities above 0.
     """
     shown, clicked = _matrices(counts)
     component_of_slot, component_of_item = _components(shown, clicked)
@@ -139,7 +140,7 @@ def _most_likely(counts: ClickCounts) -> np.ndarray:
         if len(slots) > 1:
             items = np.flatnonzero(component_of_item == component_of_slot[first])
             inside = (matrix[items][:, slots] for matrix in (shown, clicked))
-            propensities[slots] *= _relative_propensities(*inside)
+            propensities[slots] *= _relative_propensities(start[slots] / start[first], *inside)
     return propensities
 
 
@@ -169,11 +170,11 @@ def _first_slots(component_of_slot: np.ndarray) -> np.ndarray:
     return np.sort(np.unique(component_of_slot, return_index=True)[1])
 
 
-def _relative_propensities(shown: csr_matrix, clicked: csr_matrix) -> np.ndarray:
+def _relative_propensities(start: np.ndarray, shown: csr_matrix, clicked: csr_matrix) -> np.ndarray:
     """Return the propensities of connected slots relative to the first of them.
 
-    ``shown`` and ``clicked`` are the numbers of impressions and of clicks, of shape (n_items,
-    n_slots).
+    Newton's method begins at ``start``. ``shown`` and ``clicked`` are the numbers of impressions
+    and of clicks, of shape (n_items, n_slots).
     """
     moved = np.diff(shown.indptr) > 1  # the others say nothing
     shown, clicked = shown[moved], clicked[moved]
@@ -183,10 +184,12 @@ def _relative_propensities(shown: csr_matrix, clicked: csr_matrix) -> np.ndarray
         terms = clicks_of_item * np.log(shown @ np.exp(logs))
         return float(terms.sum() - (clicks * logs).sum())
 
-    logs = np.zeros(shown.shape[1])
+    logs, item = np.log(start), np.repeat(np.arange(shown.shape[0]), np.diff(shown.indptr))
     for _ in range(_MAX_ITER):
-        rates = clicks_of_item / (shown @ np.exp(logs))
-        expected = csr_matrix(diags_array(rates) @ shown @ diags_array(np.exp(logs)))
+        theta = np.exp(logs)
+        rates = clicks_of_item / (shown @ theta)
+        cells = shown.data * rates[item] * theta[shown.indices], shown.indices, shown.indptr
+        expected = csr_matrix(cells, shape=shown.shape)
         step = _newton_step(expected, clicks_of_item, clicks)
         length = np.abs(step).max()
         if length > _NEAR:
@@ -209,7 +212,7 @@ def _newton_step(
 
     ``expected`` are the expected clicks of each item at each slot, ``clicks`` those by slot.
     """
-    at_slot, by_slot = expected.T.tocsr(), np.ravel(expected.sum(axis=0))
+    at_slot, by_slot = expected.T, np.ravel(expected.sum(axis=0))
     diagonal = by_slot - at_slot.power(2) @ (1 / clicks_of_item)
     shape = (len(clicks) - 1,) * 2
 
@@ -255,7 +258,7 @@ class SessionPropensities:
             np.bincount(self.row, weight * x, minlength=n) for x in (1, self.log.clicked)
         )
         counts = replace(self.counts, shown=impressions, clicked=clicks)
-        return spread(_most_likely(counts), self.positions)
+        return spread(_most_likely(counts, self.all_sessions[self.positions]), self.positions)
 
 
 def check_propensities(propensities: Any, is_shown: np.ndarray) -> np.ndarray:
