@@ -98,6 +98,16 @@ def test_sessions_left_out_leave_the_propensities_of_the_others_in_fewer_steps(m
     assert len(steps) < from_ones
 
 
+def test_unconnected_positions_are_named_where_few_documents_move_too():
+    moved, fixed = np.kron(np.eye(2), np.full((3, 3), 9.0)), 900.0 * np.eye(6)
+    for shown, starts in ((np.block([[moved], [fixed]]), ["at 4 cannot"]), (fixed, [])):
+        with warnings.catch_warnings(record=True, action="always") as caught:
+            estimate_propensities(counts_of(shown, shown / 3))
+        first, *others = (str(warning.message) for warning in caught)
+        assert first.startswith("Position bias can only be estimated from documents")
+        assert [text[len("Position bias ") :][:11] for text in others] == starts
+
+
 def test_a_position_with_clicks_in_one_session_alone_leaves_intervals_to_other_estimates():
     rng, n, k = np.random.default_rng(0), 200, 6
     documents = np.array([rng.permutation(k) for _ in range(n)])

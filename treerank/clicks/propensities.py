@@ -119,7 +119,7 @@ def estimate_propensities(log: ClickLog | ClickCounts) -> Propensities:
     counts = log.counts()
     _check_clicked(counts)
     counts, positions = counts.without_gaps()
-    if not _warn_of_fixed_rankings(counts):
+    if _warn_of_fixed_rankings(counts) > 0:  # else there was a warning of all positions
         _warn_of_unconnected(counts, positions)
     return Propensities.of(spread(_most_likely(counts, np.ones(counts.n_slots)), positions))
 
@@ -293,22 +293,18 @@ def _check_clicked(counts: ClickCounts) -> None:
         )
 
 
-def _warn_of_fixed_rankings(counts: ClickCounts) -> bool:
-    """Warn if under 10 % of impressions are of documents that were shown at several positions.
-
-    Return whether that is so.
-    """
+def _warn_of_fixed_rankings(counts: ClickCounts) -> float:
+    """Return the share of impressions of documents shown at several positions; warn below 10 %."""
     moved = np.bincount(counts.item, minlength=len(counts.items)) > 1
-    share = (counts.shown * moved[counts.item]).sum() / counts.shown.sum()
-    are_fixed = bool(share < _LEAST_MOVED and counts.n_slots > 1)
-    if are_fixed:
+    share = float((counts.shown * moved[counts.item]).sum() / counts.shown.sum())
+    if share < _LEAST_MOVED and counts.n_slots > 1:
         warn_user(
             "Position bias can only be estimated from documents that one query showed at two "
             f"positions; they are {share:.1%} of all impressions. If qid is the session, pass the "
             "query instead, and drop session and position from the features. If rankings never "
             "change, let some sessions see two documents swapped."
         )
-    return are_fixed
+    return share
 
 
 def _warn_of_unconnected(counts: ClickCounts, positions: np.ndarray) -> None:
