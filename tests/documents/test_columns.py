@@ -262,8 +262,12 @@ def test_numbers_where_fit_had_text_become_text(kind):
     with pytest.raises(TypeError, match="'a' of X must hold categories, as in fit") as caught:
         columns.numbers(X)
     np.testing.assert_array_equal(columns.numbers(advised(X, str(caught.value)))[:, 0], [1, 0])
+    X = kind({"a": [38.0, None]})  # "38.0" is no category
+    with pytest.raises(TypeError, match="'a' of X must hold categories, as in fit") as caught:
+        columns.numbers(X)
+    np.testing.assert_array_equal(columns.numbers(advised(X, str(caught.value)))[:, 0], [0, np.nan])
     with pytest.raises(TypeError, match=r"The categories of fit are \['38', '39', 'M'\]"):
-        columns.numbers(kind({"a": [38.0, None]}))  # "38.0" is no category
+        columns.numbers(kind({"a": [38.5, None]}))
 
 
 def test_categories_of_numbers_where_fit_had_numbers_become_numbers():

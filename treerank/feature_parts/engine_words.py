@@ -54,7 +54,7 @@ THEIRS = {
     "num_leaves": ("max_leaf", "max_leaf_nodes", "max_leaves", "num_leaf"),
     "optimizer": ("solver",),
     "random_state": (
-        *("bagging_fraction_seed", "bagging_seed", "data_random_seed", "data_seed", "drop_seed"),
+        *("bagging_fraction_seed", "bagging_seed", "data_random_seed", "data_seed"),
         *("extra_seed", "feature_fraction_seed", "objective_seed", "random_seed", "seed"),
     ),
     "reg_alpha": ("alpha", "l1_regularization", "lambda_l1"),
@@ -145,7 +145,7 @@ INSTEAD = {
 }
 ADVICE = {name: advice for advice, names in INSTEAD.items() for name in names}
 #: What to write for words of ``ADVICE`` with one of these values.
-OF_VALUE = {
+OF_VALUE: dict[tuple[str, str | bool], str] = {
     **dict.fromkeys(
         (("lambdarank_norm", False), ("lambdarank_normalization", False)),
         "TreeDirectRanker(query_normalization=None), the default",
