@@ -15,7 +15,16 @@ from sklearn.exceptions import DataConversionWarning, NotFittedError, UndefinedM
 from sklearn.model_selection import GridSearchCV
 from sklearn.utils import check_array
 
-from treerank import MLP, NDCG, QueryKFold, XGBoostTrees, compare, get_metric, report
+from treerank import (
+    MLP,
+    NDCG,
+    QueryKFold,
+    XGBoostTrees,
+    compare,
+    get_metric,
+    make_objective,
+    report,
+)
 from treerank.baselines import ListNet, RankSVM
 from treerank.documents.ranking_data import Batches, RankingData
 from treerank.documents.reading import accepted_by
@@ -162,6 +171,19 @@ def test_large_integers_of_a_frame_of_one_column_are_refused():
     rule = r"y must be below 2\*\*53 in size as integers"
     with pytest.warns(DataConversionWarning), pytest.raises(ValueError, match=rule):
         TreeDirectRanker("linear").fit(np.zeros((len(LARGE), 1)), pl.DataFrame({"a": LARGE}))
+
+
+@pytest.mark.parametrize("name", ["sample_weight", "query_weight"])
+def test_a_weight_per_query_is_answered_by_one_per_row(name):
+    weight = [1.0 + query for query in range(len(np.unique(qid)))]
+    calls = (partial(some_ranker().fit, *DATA), partial(make_objective, y, qid))
+    for call in calls:
+        with pytest.raises(ValueError, match="one per query") as error:
+            call(**{name: weight})
+        code = str(error.value).partition("Write ")[2].removesuffix(".")
+        by_row = eval(f"dict({code})", {"np": np, "qid": qid, name: weight})
+        np.testing.assert_array_equal(by_row["query_weight"], np.take(weight, qid - qid.min()))
+        call(**by_row)
 
 
 def test_callbacks_may_be_none_as_in_the_fits_of_engines():

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from treerank.checks import check_weight, quote, refuse_masked, refuse_where, warn_user
+from treerank.checks import as_numbers, check_weight, quote, refuse_masked, refuse_where, warn_user
 from treerank.display.results import Shown
 from treerank.display.tables import counted
 from treerank.renamed import RenamedMembers
@@ -167,9 +167,32 @@ ByRow = ArrayLike | None
 Queries = ByRow | QueryGroups
 
 
+def check_document_weight(
+    name: str, weight: ArrayLike | None, groups: QueryGroups
+) -> np.ndarray | None:
+    """Return a weight per document; of a weight per query, as in XGBoost, say how to pass it.
+
+    Examples
+    --------
+    >>> check_document_weight("sample_weight", [1.0, 2.0], QueryGroups.from_qid([4, 4, 5]))
+    Traceback (most recent call last):
+    ...
+    ValueError: sample_weight must have one entry per document; got 2 for 3, one per query. Write \
+query_weight=np.asarray(sample_weight)[np.unique(qid, return_inverse=True)[1]].
+    """
+    n_queries, n_documents = groups.n_queries, groups.n_documents
+    may_be_of_queries = weight is not None and 1 < n_queries < n_documents
+    if may_be_of_queries and as_numbers(name, weight).shape == (n_queries,):
+        raise ValueError(
+            f"{name} must have one entry per document; got {n_queries} for {n_documents}, one per "
+            f"query. Write query_weight=np.asarray({name})[np.unique(qid, return_inverse=True)[1]]."
+        )
+    return check_weight(name, weight, n_documents)
+
+
 def check_query_weight(query_weight: ArrayLike | None, groups: QueryGroups) -> np.ndarray | None:
     """Return the query weight of each row; refuse different weights within a query."""
-    weight = check_weight("query_weight", query_weight, groups.n_documents)
+    weight = check_document_weight("query_weight", query_weight, groups)
     if weight is None:
         return None
     of_query = groups.first_of(weight)[groups.codes]

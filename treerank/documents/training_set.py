@@ -11,12 +11,16 @@ from typing import Any, Protocol, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from treerank.checks import check_weight
 from treerank.documents.canonical_order import order_by_hashes, row_hashes, with_columns
 from treerank.documents.ids import hashes_of, ids_of_queries
 from treerank.documents.labels import are_judged
 from treerank.documents.positions import check_positions
-from treerank.documents.queries import Queries, QueryGroups, check_query_weight
+from treerank.documents.queries import (
+    Queries,
+    QueryGroups,
+    check_document_weight,
+    check_query_weight,
+)
 from treerank.documents.rows import Rows
 from treerank.documents.training_queries import TrainingQueries, hashes_of_queries
 
@@ -205,7 +209,7 @@ def training_set(
         documents,
         y,
         groups,
-        check_weight("sample_weight", sample_weight, len(y)),
+        check_document_weight("sample_weight", sample_weight, groups),
         checked_query_weight,
         pairs,
         labels,

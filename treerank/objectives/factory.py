@@ -21,7 +21,6 @@ from treerank.checks import (
     check_column,
     check_count,
     check_sequence,
-    check_weight,
     closest,
     has_methods,
     naming,
@@ -30,7 +29,12 @@ from treerank.checks import (
     refuse_where,
     warn_user,
 )
-from treerank.documents.queries import Queries, QueryGroups, check_query_weight
+from treerank.documents.queries import (
+    Queries,
+    QueryGroups,
+    check_document_weight,
+    check_query_weight,
+)
 from treerank.numerics.random_keys import uniforms
 from treerank.objectives.base import Objective, as_objective
 from treerank.objectives.judgments import Judgments
@@ -140,7 +144,7 @@ def make_objective(
     of_query = check_query_weight(query_weight, groups)
     if of_query is not None:
         of_query = groups.first_of(of_query)
-    of_document = check_weight("sample_weight", sample_weight, len(y))
+    of_document = check_document_weight("sample_weight", sample_weight, groups)
     judgments = Judgments.of(y, groups, of_document, of_query, int(random_state))
     pair_list = None if given_pairs is None else GivenPairs.from_table(given_pairs, groups)
     settings["pairs"] = rule_or_given(settings.get("pairs"), pair_list)
