@@ -112,7 +112,7 @@ def judged_share(y: ArrayLike, scores: ArrayLike, qid: ByRow, depth: int = _DEPT
     >>> judged_share([0, 1, np.nan], [0.4, 0.3, 0.2], ["a", "a", "b"])
     1.0
     """
-    labels = check_column("y", y, some_unjudged=True, all_unjudged=True, or_table=True)
+    labels = as_numbers("y", y).ravel()
     if not np.isnan(labels).any():
         return 1.0
     groups = QueryGroups.from_qid(qid, len(labels))
