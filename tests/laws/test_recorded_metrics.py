@@ -106,10 +106,10 @@ def set_metric(ranker, metric):
 
 def scores_of(ranker, X, y, qid):
     """Return the metrics of a ranker by the names that they have in the record."""
+    metrics = {get_metric(metric).name: metric for metric in METRICS}
+    found = {name: score_by(metric, ranker, X, y, qid) for name, metric in metrics.items()}
     if not isinstance(y, dict):
-        metrics = {get_metric(metric).name: metric for metric in METRICS}
-        return {name: score_by(metric, ranker, X, y, qid) for name, metric in metrics.items()}
-    found = {METRICS[0]: score_by(METRICS[0], ranker, X, y, qid)}
+        return found
     for metric, (label, column) in product(map(get_metric, METRICS), y.items()):
         found[f"{metric.name} of {label}"] = metric(column, ranker.predict(X), qid)
     return found
