@@ -82,7 +82,9 @@ def parameters_of(ranker):
         own = part.get_params(deep=False)
         settled["feature_part"] = {n: value for n, value in own.items() if n not in given}
     steps = {"class": "Pipeline", "params": describe(dict(ranker.steps))} if is_pipeline else {}
-    return without_modules(describe(ranker) | steps | {"settled": describe(settled)})
+    described = describe(ranker) | steps | {"settled": describe(settled)}
+    described.pop("code", None)  # of a class of the benchmarks: each edit would change all files
+    return without_modules(described)
 
 
 def without_modules(value):

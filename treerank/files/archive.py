@@ -228,9 +228,9 @@ def _pack(value, files):
     return {"$unsaved": unsaved_name(value)}
 
 
-def unsaved_name(value):
+def unsaved_name(value: Any) -> str:
     """Return the name by which a file has an object that it does not hold, such as a function."""
-    return getattr(value, "__name__", type(value).__name__)
+    return str(getattr(value, "__name__", type(value).__name__))
 
 
 def _date_text(value):

@@ -67,11 +67,10 @@ def open_text(path: str | Path) -> Iterator[Text]:
         buffered = io.BufferedReader(file)
         name = "standard input" if str(path) == STANDARD_INPUT else str(path)
         try:
-            begins_as_gzip = buffered.peek()[:1] == _GZIP_START
-            is_gzip = begins_as_gzip or str(path).lower().endswith(".gz")
-            stream: Any = gzip.GzipFile(fileobj=buffered) if is_gzip else buffered
-            if begins_as_gzip == is_gzip:  # else it is damaged, as reading says
-                _refuse_other_kinds(name, stream.peek(16))
+            is_gzip = str(path).lower().endswith(".gz") or buffered.peek()[:1] == _GZIP_START
+            stream = gzip.GzipFile(fileobj=buffered) if is_gzip else buffered
+            if not is_gzip:  # nothing is decompressed before it is read
+                _refuse_other_kinds(name, buffered.peek(16))
             size = _expected_size(file, is_gzip) if is_regular_file(path) else 0
             yield Text(name, stream, size)
         except (EOFError, gzip.BadGzipFile, zlib.error) as damage:
