@@ -37,8 +37,8 @@ from treerank.statistics.paired import check_values
 
 #: Largest number of Newton steps, of which 5 to 10 are usual.
 _MAX_ITER = 100
-#: Change of log propensities after which a Newton step is the last, and one that needs no search.
-_TOL, _NEAR = 1e-8, 0.1
+#: Changes of log propensities: of the last Newton step, one that needs no search, and the largest.
+_TOL, _NEAR, _FAR = 1e-8, 0.1, 4.0
 #: Share of impressions of documents shown at several positions below which a warning is given.
 _LEAST_MOVED = 0.1
 
@@ -193,7 +193,8 @@ def _relative_propensities(start: np.ndarray, shown: csr_matrix, clicked: csr_ma
         step = _newton_step(expected, clicks_of_item, clicks)
         length = np.abs(step).max()
         if length > _NEAR:
-            before = loss(logs)
+            before, shrunk = loss(logs), min(1.0, _FAR / length)  # longer ones might overflow
+            step, length = step * shrunk, length * shrunk
             while loss(logs + step) > before and length > _TOL:
                 step, length = step / 2, length / 2
         logs += step

@@ -146,10 +146,8 @@ INSTEAD = {
 ADVICE = {name: advice for advice, names in INSTEAD.items() for name in names}
 #: What to write for words of ``ADVICE`` with one of these values.
 OF_VALUE: dict[tuple[str, str | bool], str] = {
-    **dict.fromkeys(
-        (("lambdarank_norm", False), ("lambdarank_normalization", False)),
-        "TreeDirectRanker(query_normalization=None), the default",
-    ),
+    ("lambdarank_norm", False): "TreeDirectRanker(query_normalization=None), the default",
+    ("lambdarank_normalization", False): "TreeDirectRanker(query_normalization=None), the default",
     ("lambdarank_pair_method", "mean"): "TreeDirectRanker(pairs='all'), the default",
 }
 #: What to write in ``fit`` for words that have another meaning as parameters of the ranker.
